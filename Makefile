@@ -1,0 +1,81 @@
+# Every target works from a bare Debian 12 with `apt-get install make git`, as root.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON := .venv/bin/python
+LOCAL_KUBECONFIG := /var/lib/switchyard/kubeconfig
+
+# A KUBECONFIG of the caller's own means: use that cluster, start none.
+ifeq ($(filter-out $(LOCAL_KUBECONFIG),$(KUBECONFIG)),)
+export KUBECONFIG := $(LOCAL_KUBECONFIG)
+START_CLUSTER := $(PYTHON) -m deploy.cluster up
+else
+START_CLUSTER := @echo "using the cluster of KUBECONFIG=$(KUBECONFIG)"
+endif
+
+.PHONY: help run up demo down check test unit integration cluster images verify-images \
+        lock format bench-split bench-undo
+
+help: ## what each target does
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
+
+.venv/ready: requirements.lock
+	@[ -e /usr/share/doc/python3-venv ] || (apt-get update -q && apt-get install -y -q python3-venv)
+	/usr/bin/python3 -m venv .venv
+	.venv/bin/pip install --quiet --no-deps --require-hashes -r requirements.lock
+	@touch $@
+
+run: .venv/ready ## the assistant on this machine, without Kubernetes (Ctrl-C ends it)
+	$(PYTHON) -m apps.local
+
+up: .venv/ready ## a Kubernetes with everything on it (or on the cluster of KUBECONFIG)
+	$(START_CLUSTER)
+	$(PYTHON) -m images build --push
+	$(PYTHON) -m deploy.apply
+
+down: .venv/ready ## stop the local cluster and leave nothing behind
+	$(PYTHON) -m deploy.cluster down
+
+demo: up ## the main job, from signed push to undo, with a timeline
+	$(PYTHON) -m tests.demo
+
+images: .venv/ready ## build and push the images, write images/images.lock
+	$(START_CLUSTER)
+	$(PYTHON) -m images build --push
+
+verify-images: .venv/ready ## look into each built image: user, entry, setuid files
+	$(PYTHON) -m images check
+
+check: .venv/ready ## lint, types and unit tests
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy apps rollout images deploy
+	$(PYTHON) -m pytest -q tests/unit
+
+integration: .venv/ready tests/.packages ## tests with a real PostgreSQL, Triton, git, registry and browser
+	$(PYTHON) -m pytest -q tests/integration tests/browser
+
+cluster: up tests/.packages ## tests on the running cluster, the demo among them
+	$(PYTHON) -m pytest -q tests/cluster
+
+test: check integration cluster ## everything
+
+tests/.packages: tests/packages.txt
+	@dpkg -s $$(cat $<) >/dev/null 2>&1 || (apt-get update -q && apt-get install -y -q $$(cat $<))
+	@touch $@
+
+bench-split: up ## 10,000 lookups at 1, 12, 50 and 99 %
+	$(PYTHON) -m tests.bench.split
+
+bench-undo: up ## 20 undos under load, mid-split and after promotion
+	$(PYTHON) -m tests.bench.undo
+
+lock: .venv/ready ## pin every package again, with hashes
+	.venv/bin/uv pip compile --universal --generate-hashes --no-emit-index-url \
+	  --python-version 3.11 --all-extras pyproject.toml -o requirements.lock --quiet
+	$(PYTHON) -m images requirements
+
+format: .venv/ready ## put the code in shape
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
