@@ -1,0 +1,1 @@
+"""The assistant: one folder a part."""
