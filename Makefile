@@ -4,6 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 PYTHON := .venv/bin/python
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
 LOCAL_KUBECONFIG := /var/lib/switchyard/kubeconfig
 
 # A KUBECONFIG of the caller's own means: use that cluster, start none.
