@@ -1,0 +1,3 @@
+"""Which of five things a customer wants: data, features, training, prediction."""
+
+INTENTS = ("complaint", "insurance_balance", "lab_report", "document_question", "other")

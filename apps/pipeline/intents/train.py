@@ -1,0 +1,104 @@
+"""`python -m apps.pipeline.intents.train [--out FILE]`: data.tsv to weights, in seconds.
+
+Full-batch gradient descent from zero, so the same data gives the same weights. The weights of
+such a descent are always a combination of the examples, so it runs on the examples' products
+[n, n] instead of [BUCKETS, 5]: exact, and a hundred times less work.
+"""
+
+import argparse
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from apps.pipeline.intents import INTENTS
+from apps.pipeline.intents.classifier import Classifier
+from apps.pipeline.intents.features import BUCKETS, vector
+
+HERE = Path(__file__).parent
+STEPS = 800
+RATE = 10.0
+DECAY = 1e-5
+
+
+@dataclass(frozen=True)
+class Example:
+    """One line of a data file: intent, language, text, separated by tabs."""
+
+    intent: str
+    language: str
+    text: str
+
+
+def read(path: Path) -> list[Example]:
+    """The examples in `path`; raises ValueError naming the first bad line."""
+    examples = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        fields = line.split("\t")
+        if len(fields) != 3 or fields[0] not in INTENTS or fields[1] not in ("zh", "en"):
+            raise ValueError(f"{path}:{number}: want INTENT<tab>zh|en<tab>TEXT")
+        examples.append(Example(*fields))
+    return examples
+
+
+def train(examples: list[Example]) -> Classifier:
+    """A classifier that fits `examples`."""
+    rows = matrix([example.text for example in examples])
+    wanted = np.zeros((len(examples), len(INTENTS)), np.float64)
+    wanted[np.arange(len(examples)), [INTENTS.index(e.intent) for e in examples]] = 1.0
+    products = (rows @ rows.T).astype(np.float64) + 1.0  # the added 1 is the bias
+    mix = np.zeros_like(wanted)
+    for _ in range(STEPS):
+        scores = products @ mix
+        scores -= scores.max(axis=1, keepdims=True)
+        chances = np.exp(scores)
+        chances /= chances.sum(axis=1, keepdims=True)
+        mix -= RATE * ((chances - wanted) / len(examples) + DECAY * mix)
+    weights = (rows.T @ mix).astype(np.float32)
+    return Classifier(weights, mix.sum(axis=0).astype(np.float32))
+
+
+def matrix(texts: list[str]) -> NDArray[np.float32]:
+    """f32 [len(texts), BUCKETS]."""
+    rows = np.zeros((len(texts), BUCKETS), np.float32)
+    for row, text in zip(rows, texts, strict=True):
+        buckets, values = vector(text)
+        row[buckets] = values
+    return rows
+
+
+def mistakes(classifier: Classifier, examples: list[Example]) -> list[tuple[Example, str, float]]:
+    """(example, what the classifier said, how sure it was) for each wrong answer."""
+    answers = [(example, *classifier.intent(example.text)) for example in examples]
+    return [answer for answer in answers if answer[0].intent != answer[1]]
+
+
+def weights_path() -> Path:
+    """Where the weights are: INTENT_WEIGHTS, or a file in the user's cache."""
+    if given := os.environ.get("INTENT_WEIGHTS"):
+        return Path(given)
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "switchyard" / "intents.npz"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Train, say how good it is on examples it never saw, write the weights."""
+    parser = argparse.ArgumentParser(prog="apps.pipeline.intents.train", description=__doc__)
+    parser.add_argument("--out", type=Path, default=None, help="default: $INTENT_WEIGHTS or cache")
+    out: Path = parser.parse_args(arguments).out or weights_path()
+    classifier = train(read(HERE / "data.tsv"))
+    heldout = read(HERE / "heldout.tsv")
+    wrong = mistakes(classifier, heldout)
+    for example, said, sure in wrong:
+        print(f"  {example.text!r} is {example.intent}, not {said} ({sure:.2f})")
+    print(f"held-out accuracy {1 - len(wrong) / len(heldout):.3f} ({len(heldout)} examples)")
+    classifier.save(out)
+    print(f"wrote {out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
