@@ -1,0 +1,25 @@
+"""What can go wrong in the engine: each message is one line and says what to do next."""
+
+
+class EngineError(Exception):
+    """Base of every error that the engine raises on purpose."""
+
+
+class BadArtefact(EngineError):
+    """The model file is not one that can be computed with."""
+
+
+class BadText(EngineError):
+    """The text cannot be turned into tokens."""
+
+
+class BadRequest(EngineError):
+    """A parameter of a generation is out of its range."""
+
+
+class PromptTooLong(BadRequest):
+    """The prompt leaves no room for an answer in the context."""
+
+
+class BadLogits(EngineError):
+    """The computation gave something that is not a number."""

