@@ -1,0 +1,1 @@
+"""Deployment: the local cluster and the overlays that any cluster gets."""
