@@ -1,0 +1,1 @@
+"""The rollout controller: from a signed push to a promoted release, and back."""
