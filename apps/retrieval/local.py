@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
-from apps.retrieval.server import ServerError, Settings, check, identity, installation, prepare
+from apps.retrieval.server import ServerError, Settings, check, installation, prepare
 
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 20
@@ -44,7 +44,8 @@ class LocalServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "LocalServer":
-        binaries = _reachable_installation(self.folder, self._settings.owner)
+        owner = self._settings.owner
+        binaries = _reachable_installation(self.folder, owner)
         prepare(self._settings, binaries)
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -56,7 +57,9 @@ class LocalServer:
                 env={"PATH": "/usr/bin:/bin"},
                 start_new_session=True,
                 preexec_fn=_stop_with_parent,
-                **identity(self._settings.owner),
+                user=owner.pw_uid if owner else None,
+                group=owner.pw_gid if owner else None,
+                extra_groups=[] if owner else None,
             )
         self._wait()
         return self

@@ -92,10 +92,13 @@ def _create(settings: Settings, binaries: Path) -> None:
             _initdb(settings, binaries, fresh, secret.name)
         fresh.rename(settings.data)
     except OSError as error:
-        raise ServerError(f"cannot make {settings.data}: {error.strerror}; make it writable") from None
+        raise ServerError(
+            f"cannot make {settings.data}: {error.strerror}; make it writable"
+        ) from None
 
 
 def _initdb(settings: Settings, binaries: Path, folder: Path, password_file: str) -> None:
+    owner = settings.owner
     command = [
         str(binaries / "bin" / "initdb"),
         f"--pgdata={folder}",
@@ -116,18 +119,13 @@ def _initdb(settings: Settings, binaries: Path, folder: Path, password_file: str
         env={"PATH": "/usr/bin:/bin"},
         cwd="/",
         check=False,
-        **identity(settings.owner),
+        user=owner.pw_uid if owner else None,
+        group=owner.pw_gid if owner else None,
+        extra_groups=[] if owner else None,
     )
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise ServerError(f"initdb failed: {last}")
-
-
-def identity(owner: pwd.struct_passwd | None) -> dict[str, object]:
-    """Return the arguments that make `subprocess` run a command as `owner`."""
-    if owner is None:
-        return {}
-    return {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
 
 
 def _major(binaries: Path) -> str:
@@ -156,7 +154,8 @@ def main(arguments: list[str]) -> None:
     """Become the server, or, given `check`, ask it one query."""
     settings = Settings.from_environment(os.environ)
     if arguments == ["check"]:
-        return check(settings)
+        check(settings)
+        return
     if arguments:
         raise ServerError("usage: python -m apps.retrieval.server [check]")
     if os.geteuid() == 0:
@@ -165,7 +164,7 @@ def main(arguments: list[str]) -> None:
     prepare(settings, binaries)
     postgres = str(binaries / "bin" / "postgres")
     # The password has done its work: the server's own environment need not carry it.
-    os.execve(postgres, [postgres, "-D", str(settings.data)], {"PATH": "/usr/bin:/bin"})
+    os.execve(postgres, [postgres, "-D", str(settings.data)], {"PATH": "/usr/bin:/bin"})  # noqa: S606
 
 
 if __name__ == "__main__":

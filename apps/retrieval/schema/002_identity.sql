@@ -25,7 +25,7 @@ CREATE INDEX ON identity.sessions (customer);
 -- The server has sha256() but no HMAC, so the key is kept as HMAC's two pads (RFC 2104):
 -- mac = sha256(outer_pad || sha256(inner_pad || message)).
 CREATE TABLE identity.assertion_key (
-  only      boolean PRIMARY KEY DEFAULT true CHECK (only),
+  single    boolean PRIMARY KEY DEFAULT true CHECK (single),
   inner_pad bytea NOT NULL CHECK (octet_length(inner_pad) = 64),
   outer_pad bytea NOT NULL CHECK (octet_length(outer_pad) = 64)
 );

@@ -40,7 +40,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
   who text := identity.customer();
-  session text := identity.session();
+  where_asked text := identity.session();
 BEGIN
   IF who IS NULL THEN
     RAISE insufficient_privilege USING MESSAGE = 'the assertion is not valid now';
@@ -51,11 +51,11 @@ BEGIN
     RETURN;
   END IF;
   INSERT INTO tickets.tickets AS t (customer, session, message_id, query, language)
-    VALUES (who, file.session, file.message_id, file.query, file.language)
+    VALUES (who, where_asked, file.message_id, file.query, file.language)
     ON CONFLICT ON CONSTRAINT tickets_customer_message_id_key DO NOTHING
     RETURNING t.number, true INTO file.number, file.created;
   IF FOUND THEN
-    PERFORM pg_notify('session_stop', file.session);
+    PERFORM pg_notify('session_stop', where_asked);
   ELSE
     SELECT t.number, false INTO file.number, file.created FROM tickets.tickets AS t
      WHERE t.customer = who AND t.message_id = file.message_id;
