@@ -1,0 +1,190 @@
+"""What a person or a push may ask: each is one pure edit of the journal.
+
+The terminal and the webhook write the edited journal by compare-and-swap; the
+controller then does what it derives from it. A refused wish is an edit without
+a state, and its line says why and what to do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from rollout import transitions
+from rollout.names import other_lane
+from rollout.plan import Plan
+from rollout.state import Candidate, HoldKind, Phase, Push, Restore, Serving, Size, State, advance
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """`state`: the journal to write, or None for no change. `said`: one line.
+
+    `moves`: traffic moves, so the terminal moves it itself and waits for
+    nobody. `wrong`: the wish cannot be granted (a non-zero exit), unlike a
+    wish that is already true.
+    """
+
+    state: State | None
+    said: str
+    moves: bool = False
+    wrong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A release's record, as far as an undo needs it. `runs`: its lane is up with it now."""
+
+    number: int
+    commit: str | None
+    sizes: dict[str, Size]
+    promoted: bool
+    lane: str = ""
+    runs: bool = False
+    revoked: str = ""
+
+
+def push(state: State, wish: Push) -> Edit:
+    """Take a commit into the queue; the newest push replaces a queued one."""
+    short, candidate = wish.commit[:12], state.candidate
+    if wish.commit == state.serving.commit:
+        return Edit(None, f"release {state.serving.number} already serves {short}")
+    if candidate is not None and candidate.commit == wish.commit:
+        return Edit(None, f"{short} is already on its way as release {candidate.number}")
+    if state.queue is not None and replace(wish, at=0, by="") == replace(state.queue, at=0, by=""):
+        return Edit(None, f"{short} already waits")
+    said = f"{short} accepted"
+    if candidate is not None and candidate.phase.examined:
+        said = f"{short} waits for release {candidate.number}, whose scenarios have passed"
+    elif candidate is not None:
+        said = f"{short} takes the place of release {candidate.number}"
+    elif state.in_undo_window(wish.at) and not wish.give_up_undo:
+        said = f"{short} waits for the end of the undo window"
+    return Edit(replace(state, queue=wish, seen=wish.commit), said)
+
+
+def split(state: State, percent: int, now: float) -> Edit:
+    """A share by hand, for a candidate whose scenarios have passed; 100 is a promotion."""
+    candidate = state.candidate
+    if percent == 100:
+        return Edit(None, "100 % is a promotion: use `rollout promote`", wrong=True)
+    if not 0 <= percent < 100:
+        return Edit(None, f"a share of {percent} % does not exist: use 0 to 99", wrong=True)
+    if candidate is None:
+        return Edit(
+            None, "nothing is running: `rollout deploy COMMIT` starts a release", wrong=True
+        )
+    if candidate.phase is not Phase.STEPS:
+        return Edit(None, _no_share(candidate), wrong=True)
+    if candidate.manual == percent or (candidate.hold is None and candidate.target == percent):
+        return Edit(None, f"release {candidate.number} is at {percent} % already")
+    following = replace(candidate, manual=percent, hold=None, since=now)
+    said = f"release {candidate.number} goes to {percent} % and stays; `rollout resume` goes on"
+    return Edit(replace(state, candidate=following, said=said), said)
+
+
+def promote(state: State, now: float) -> Edit:
+    """Skip the remaining steps; never the scenarios."""
+    candidate = state.candidate
+    if candidate is None:
+        return Edit(None, f"nothing to promote: release {state.serving.number} serves")
+    if candidate.phase is Phase.SCALE:
+        return Edit(None, f"release {candidate.number} is being promoted already")
+    if candidate.phase is not Phase.STEPS:
+        return Edit(None, _no_share(candidate), wrong=True)
+    passed = (*candidate.passed, f"promoted by hand at {candidate.split} %")
+    following = advance(candidate, Phase.SCALE, now, hold=None, manual=None, passed=passed)
+    said = f"release {candidate.number} is being promoted"
+    return Edit(replace(state, candidate=following, said=said), said)
+
+
+def resume(state: State, now: float) -> Edit:
+    """End a hold or a split by hand; for an inconclusive step this is the approval."""
+    candidate = state.candidate
+    if candidate is None:
+        return Edit(None, "nothing is held: no release is running")
+    if candidate.manual is not None:
+        later = (i for i, step in enumerate(candidate.steps) if step > candidate.split)
+        step = next(later, len(candidate.steps))
+        following = replace(candidate, manual=None, step=step, since=now)
+    elif candidate.hold is None:
+        return Edit(None, f"nothing is held: release {candidate.number} is in {candidate.phase}")
+    elif candidate.hold.kind is HoldKind.INCONCLUSIVE:
+        passed = (*candidate.passed, f"approved by hand: {candidate.hold.why}")
+        step = candidate.step + 1
+        following = replace(candidate, hold=None, step=step, passed=passed, since=now)
+    else:
+        following = replace(candidate, hold=None, approved=True, since=now)
+    said = f"release {candidate.number} goes on"
+    return Edit(replace(state, candidate=following, said=said), said)
+
+
+def abort(state: State, now: float, plan: Plan) -> Edit:
+    """End the candidate, or an undo that still waits for its pods."""
+    if state.restore is not None:
+        said = f"undo to release {state.restore.number} given up; {_serves(state)}"
+        after = replace(state, restore=None, retire_at=now, epoch=state.epoch + 1, said=said)
+        return Edit(after, said, moves=True)
+    candidate = state.candidate
+    if candidate is None:
+        waiting = f"; {state.queue.commit[:12]} waits" if state.queue else ""
+        return Edit(None, f"nothing to abort: {_serves(state)}{waiting}")
+    after = transitions.ended(state, "aborted", "aborted by hand", now, plan)
+    said = f"release {candidate.number} aborted at {candidate.split} %; {_serves(state)}"
+    return Edit(replace(after, epoch=state.epoch + 1, said=said), said, moves=True)
+
+
+def undo(state: State, now: float, plan: Plan, previous: Known | None) -> Edit:
+    """Everything to the release that served before; `previous` is the record of that one."""
+    candidate = state.candidate
+    if candidate is not None and candidate.step_since is not None:
+        after = transitions.ended(state, "undone", "undone by hand", now, plan)
+        said = f"release {candidate.number} undone at {candidate.split} %; {_serves(state)}"
+        return Edit(replace(after, epoch=state.epoch + 1, said=said), said, moves=True)
+    if candidate is not None:
+        return Edit(None, f"nothing to undo: {_no_share(candidate)}; `rollout abort` ends it")
+    if state.previous is None or previous is None:
+        return Edit(
+            None,
+            f"nothing to undo: {_serves(state)}; `rollout history` lists releases "
+            "and `rollout undo --to-revision N` goes back to one",
+        )
+    return undo_to(state, now, plan, previous)
+
+
+def undo_to(state: State, now: float, plan: Plan, release: Known) -> Edit:
+    """Everything to a release that was once promoted: at once if it runs, else it is started."""
+    if release.number == state.serving.number:
+        if state.candidate is not None and state.candidate.split:
+            return undo(state, now, plan, None)
+        return Edit(None, f"nothing to undo: {_serves(state)}")
+    if not release.promoted:
+        return Edit(
+            None,
+            f"release {release.number} was never promoted: choose a promoted one from "
+            "`rollout history`",
+            wrong=True,
+        )
+    if release.revoked:
+        return Edit(None, f"release {release.number} is revoked: {release.revoked}", wrong=True)
+    epoch = state.epoch + 1
+    state = replace(state, epoch=epoch)
+    if release.runs and release.lane != state.serving.lane:
+        state = transitions.ended(state, "aborted", f"undo to {release.number}", now, plan)
+        back = Serving(release.number, release.lane, release.commit, now)
+        after = transitions.given_back(state, back, "undone by hand", now, plan)
+        return Edit(after, after.said, moves=True)
+    lane = other_lane(state.serving.lane)
+    restore = Restore(release.number, lane, release.commit, release.sizes, now)
+    after = transitions.restoring(state, restore, now, plan)
+    return Edit(after, after.said, moves=True)
+
+
+def _no_share(candidate: Candidate) -> str:
+    return (
+        f"release {candidate.number} has no share yet (phase {candidate.phase}): "
+        "its scenarios come first"
+    )
+
+
+def _serves(state: State) -> str:
+    return f"release {state.serving.number} serves on {state.serving.lane}"

@@ -1,0 +1,231 @@
+"""The journal: all that the controller must know to continue after a crash."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+VERSION = 1
+KEPT_HELD = 50
+
+
+class BadJournal(Exception):
+    """A journal that cannot be read; one line with the remedy."""
+
+
+class Phase(StrEnum):
+    """How far a candidate is. Before STEPS it has never had a share."""
+
+    VERIFY = "verify"
+    START = "start"
+    SCENARIOS = "scenarios"
+    STEPS = "steps"
+    SCALE = "scale"
+
+    @property
+    def examined(self) -> bool:
+        """Whether the scenarios have passed: from here on a newer push waits."""
+        return self in (Phase.STEPS, Phase.SCALE)
+
+
+class HoldKind(StrEnum):
+    """Why a candidate waits for a person."""
+
+    CONTAINS = "contains a rejected commit"
+    INCONCLUSIVE = "inconclusive"
+    SHARE = "share"
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    kind: HoldKind
+    why: str
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Replicas of one Deployment of a lane, as a canary and at full size."""
+
+    canary: int
+    prod: int
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A release on a lane. `commit` is None for what an admin applied by hand."""
+
+    number: int
+    lane: str
+    commit: str | None
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """A commit that waits for its turn. `by` says who asked: hook, poll, or a person."""
+
+    commit: str
+    at: float
+    by: str
+    subject: str = ""
+    give_up_undo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The release under examination. Times are unix seconds, `split` is in percent."""
+
+    number: int
+    commit: str
+    lane: str
+    pushed_at: float
+    phase: Phase
+    since: float
+    subject: str = ""
+    sizes: dict[str, Size] = field(default_factory=dict)
+    rehearsed: bool = False
+    steps: tuple[int, ...] = ()
+    step: int = 0
+    manual: int | None = None
+    """A share that a person asked for; the plan waits until they resume it."""
+    split: int = 0
+    step_since: float | None = None
+    restarts: int = 0
+    hold: Hold | None = None
+    approved: bool = False
+    passed: tuple[str, ...] = ()
+    """One line for each step that passed."""
+
+    @property
+    def target(self) -> int | None:
+        """The share that comes next or is open, in percent; None when every step passed."""
+        if self.manual is not None:
+            return self.manual
+        return self.steps[self.step] if self.step < len(self.steps) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """An undo to an older release that must first be started on the idle lane."""
+
+    number: int
+    lane: str
+    commit: str | None
+    sizes: dict[str, Size]
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Why a commit may not be released again without a person's word."""
+
+    verdict: str
+    why: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A verdict that is not yet written into its release's record."""
+
+    number: int
+    verdict: str
+    why: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """One consistent picture. Objects in the cluster are derived from it (`wanted`)."""
+
+    epoch: int
+    serving: Serving
+    next_number: int
+    previous: Serving | None = None
+    candidate: Candidate | None = None
+    restore: Restore | None = None
+    queue: Push | None = None
+    undo_until: float | None = None
+    retire_at: float | None = None
+    services: dict[int, float | None] = field(default_factory=dict)
+    """Client Services of releases, with the time at which each may be pruned."""
+    held: dict[str, Held] = field(default_factory=dict)
+    ended: tuple[Ended, ...] = ()
+    seen: str | None = None
+    """The last tip of the branch that was taken up, so that a poll takes it up only once."""
+    said: str = ""
+    """The last thing that happened, for people."""
+
+    def in_undo_window(self, now: float) -> bool:
+        """Whether the previous release still stands by at full size."""
+        return self.previous is not None and self.undo_until is not None and now < self.undo_until
+
+
+def advance(candidate: Candidate, phase: Phase, now: float, **changes: Any) -> Candidate:
+    """The candidate in its next phase."""
+    return replace(candidate, phase=phase, since=now, **changes)
+
+
+def hold_commit(held: dict[str, Held], commit: str | None, reason: Held) -> dict[str, Held]:
+    """`held` with one more commit; the oldest go when there are too many."""
+    if commit is None:
+        return held
+    kept = {**{key: value for key, value in held.items() if key != commit}, commit: reason}
+    return dict(list(kept.items())[-KEPT_HELD:])
+
+
+def dump(state: State) -> str:
+    """The journal's text."""
+    return json.dumps({"version": VERSION, **asdict(state)}, ensure_ascii=False, indent=1)
+
+
+def load(text: str) -> State:
+    """Read a journal's text. Raises BadJournal."""
+    try:
+        raw = json.loads(text)
+        version = raw.pop("version")
+        if version != VERSION:
+            raise BadJournal(
+                f"the journal has version {version}, this program reads {VERSION}: "
+                "use the program of the running controller's release"
+            )
+        return _state(raw)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadJournal(
+            f"the journal is not readable ({error!r}): delete the ConfigMap `journal` "
+            "and run `rollout init`, which rebuilds it from the Services and records"
+        ) from None
+
+
+def _state(raw: dict[str, Any]) -> State:
+    raw["serving"] = Serving(**raw["serving"])
+    raw["previous"] = Serving(**raw["previous"]) if raw["previous"] else None
+    raw["candidate"] = _candidate(raw["candidate"]) if raw["candidate"] else None
+    raw["restore"] = _restore(raw["restore"]) if raw["restore"] else None
+    raw["queue"] = Push(**raw["queue"]) if raw["queue"] else None
+    raw["services"] = {int(number): at for number, at in raw["services"].items()}
+    raw["held"] = {commit: Held(**held) for commit, held in raw["held"].items()}
+    raw["ended"] = tuple(Ended(**ended) for ended in raw["ended"])
+    return State(**raw)
+
+
+def _candidate(raw: dict[str, Any]) -> Candidate:
+    hold = raw["hold"]
+    raw["hold"] = Hold(HoldKind(hold["kind"]), hold["why"], hold["since"]) if hold else None
+    raw["phase"] = Phase(raw["phase"])
+    raw["sizes"] = _sizes(raw["sizes"])
+    raw["steps"] = tuple(raw["steps"])
+    raw["passed"] = tuple(raw["passed"])
+    return Candidate(**raw)
+
+
+def _restore(raw: dict[str, Any]) -> Restore:
+    raw["sizes"] = _sizes(raw["sizes"])
+    return Restore(**raw)
+
+
+def _sizes(raw: dict[str, Any]) -> dict[str, Size]:
+    return {name: Size(**size) for name, size in raw.items()}
