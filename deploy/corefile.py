@@ -1,4 +1,4 @@
-"""Write the Corefile of split-dns from its template: `python -m deploy.corefile`."""
+"""Write the Corefiles from their templates: `python -m deploy.corefile`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-FOLDER = Path(__file__).parent / "base" / "split-dns"
+DEPLOY = Path(__file__).parent
+SPLIT_DNS = DEPLOY / "base" / "split-dns"
+LOCAL = DEPLOY / "components" / "local"
 ZONE = "assistant.split.cluster.local"
+LOCAL_ADDRESS = "10.203.64.11"
 # Every whole percentage is the sum of some of these.
 WEIGHTS = (1, 2, 4, 8, 16, 32, 37)
 
@@ -29,24 +32,32 @@ def slots(weights: tuple[int, ...] = WEIGHTS) -> list[Slot]:
     return [Slot(f"s{i}", below) for i, below in enumerate([*bounds, None])]
 
 
-def render(template: str, **values: object) -> str:
-    """The text of one template in base/split-dns."""
+def _render(folder: Path, template: str, **values: object) -> str:
     environment = Environment(
-        loader=FileSystemLoader(FOLDER),
+        loader=FileSystemLoader([folder, SPLIT_DNS]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - a Corefile, not HTML
+        autoescape=False,  # noqa: S701 - Corefiles, not HTML
     )
     return environment.get_template(template).render(**values)
 
 
-def corefile() -> str:
-    """The Corefile that base/split-dns ships."""
-    return render("Corefile.j2", zone=ZONE, slots=slots())
+def stub(address: str) -> str:
+    """The server block by which a cluster's DNS hands the split zone to `address`, uncached."""
+    return _render(SPLIT_DNS, "stub.j2", zone=ZONE, address=address)
+
+
+def corefiles() -> dict[Path, str]:
+    """Each committed Corefile and what it must say."""
+    return {
+        SPLIT_DNS / "Corefile": _render(SPLIT_DNS, "Corefile.j2", zone=ZONE, slots=slots()),
+        LOCAL / "Corefile": _render(LOCAL, "Corefile.j2", zone=ZONE, address=LOCAL_ADDRESS),
+    }
 
 
 if __name__ == "__main__":
-    (FOLDER / "Corefile").write_text(corefile())
-    print(f"wrote {FOLDER / 'Corefile'}")
+    for path, text in corefiles().items():
+        path.write_text(text)
+        print(f"wrote {path}")
