@@ -1,0 +1,123 @@
+"""Keys, certificates, tokens and kubeconfigs of one cluster, made once and kept until `down`."""
+
+from __future__ import annotations
+
+import base64
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+from deploy.cluster.shell import run
+from deploy.cluster.topology import DNS_DOMAIN, Cluster
+
+_DAYS = "3650"
+
+# User and group of each client of the API server; a token each.
+USERS: Mapping[str, tuple[str, str]] = {
+    "admin": ("admin", "system:masters"),
+    "kube-controller-manager": ("system:kube-controller-manager", ""),
+    "kube-scheduler": ("system:kube-scheduler", ""),
+    "kube-proxy": ("system:kube-proxy", ""),
+    "kubelet": ("system:node:{node}", "system:nodes"),
+}
+
+
+def token_file(tokens: Mapping[str, str], node: str) -> str:
+    """The API server's token file: `token,user,uid,"groups"` a line."""
+    lines = []
+    for client, (user, group) in USERS.items():
+        name = user.format(node=node)
+        lines.append(f'{tokens[client]},{name},{name},"{group}"\n')
+    return "".join(lines)
+
+
+def kubeconfig(cluster: Cluster, authority: bytes, client: str, token: str) -> str:
+    """A kubeconfig with the authority's certificate (PEM) and a bearer token inside."""
+    place = {
+        "server": cluster.api_url,
+        "certificate-authority-data": base64.b64encode(authority).decode(),
+    }
+    return yaml.safe_dump(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": cluster.name, "cluster": place}],
+            "users": [{"name": client, "user": {"token": token}}],
+            "contexts": [
+                {"name": cluster.name, "context": {"cluster": cluster.name, "user": client}}
+            ],
+            "current-context": cluster.name,
+        },
+        sort_keys=False,
+    )
+
+
+def server_names(cluster: Cluster) -> str:
+    """The API server certificate's alternative names, in OpenSSL's notation."""
+    service = "kubernetes.default.svc"
+    names = ["kubernetes", "kubernetes.default", service, f"{service}.{DNS_DOMAIN}"]
+    addresses = [cluster.node_address, cluster.api_service_address, "127.0.0.1"]
+    return ",".join([*(f"DNS:{n}" for n in names), *(f"IP:{a}" for a in addresses)])
+
+
+def ensure(cluster: Cluster) -> None:
+    """Make what is missing in `cluster.credentials`, and the admin's kubeconfig."""
+    folder = cluster.credentials
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _authority(folder)
+    _signed(folder, "apiserver", "/CN=kube-apiserver", server_names(cluster))
+    _signed(folder, "apiserver-kubelet", "/O=system:masters/CN=kube-apiserver-kubelet-client", "")
+    _signed(folder, "kubelet", f"/CN={cluster.name}", f"IP:{cluster.node_address}")
+    if not (folder / "service-accounts.key").exists():
+        private = run(["openssl", "genrsa", "2048"])
+        public = run(["openssl", "rsa", "-pubout"], stdin=private)
+        _write_secret(folder / "service-accounts.pub", public)
+        _write_secret(folder / "service-accounts.key", private)
+    if not (folder / "tokens.csv").exists():
+        tokens = {client: secrets.token_hex(24) for client in USERS}
+        authority = (folder / "ca.crt").read_bytes()
+        for client, token in tokens.items():
+            text = kubeconfig(cluster, authority, client, token)
+            _write_secret(folder / f"{client}.kubeconfig", text)
+        _write_secret(folder / "tokens.csv", token_file(tokens, cluster.name))
+    _write_secret(cluster.kubeconfig, (folder / "admin.kubeconfig").read_text())
+
+
+def _authority(folder: Path) -> None:
+    if (folder / "ca.crt").exists():
+        return
+    run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", _DAYS,
+         "-subj", "/CN=switchyard-local", "-keyout", folder / "ca.key",
+         "-out", folder / "ca.crt"])  # fmt: skip
+
+
+def _signed(folder: Path, name: str, subject: str, alternatives: str) -> None:
+    """`name.key` and `name.crt` signed by the authority; a client's has no alternative names."""
+    certificate = folder / f"{name}.crt"
+    if certificate.exists():
+        return
+    request, extensions = folder / f"{name}.csr", folder / f"{name}.ext"
+    extensions.write_text(
+        f"subjectAltName={alternatives}\nextendedKeyUsage=serverAuth\n"
+        if alternatives
+        else "extendedKeyUsage=clientAuth\n"
+    )
+    run(["openssl", "req", "-new", "-newkey", "rsa:2048", "-nodes", "-subj", subject,
+         "-keyout", folder / f"{name}.key", "-out", request])  # fmt: skip
+    run(["openssl", "x509", "-req", "-in", request, "-CA", folder / "ca.crt",
+         "-CAkey", folder / "ca.key", "-CAcreateserial", "-days", _DAYS,
+         "-extfile", extensions, "-out", certificate])  # fmt: skip
+    request.unlink()
+    extensions.unlink()
+
+
+def _write_secret(path: Path, text: str) -> None:
+    """Write so that no reader ever sees a half file or a wider mode."""
+    temporary = path.with_name(f".{path.name}.new")
+    temporary.unlink(missing_ok=True)
+    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    temporary.replace(path)
