@@ -1,0 +1,1 @@
+"""Container images: bootstrapped bases, locked dependencies, sources last, everything by digest."""

@@ -1,0 +1,64 @@
+"""Layers whose contents are made from the repository's own files: a program, a trained model."""
+
+import shutil
+import sys
+from pathlib import Path
+
+from images.command import run
+from images.inputs import entries_of_tree, inputs_hash
+from images.layers.layer import Layer
+
+_COMPILE_S = 1800
+
+
+def binary_layer(root: Path, name: str) -> Layer:
+    """The static program that `python -m deploy.cluster build NAME` prints the path of."""
+    sources = f"deploy/cluster/{name}"
+
+    def prepare(context: Path) -> None:
+        command = [sys.executable, "-m", "deploy.cluster", "build", name]
+        built = run(command, timeout_s=_COMPILE_S, cwd=root).split()[-1]
+        shutil.copyfile(built, context / name)
+        (context / name).chmod(0o755)
+
+    return Layer(
+        title=f"program {name}",
+        key=f"binary {name} {inputs_hash(entries_of_tree(root, [sources]))}",
+        containerfile=f"FROM ${{PARENT}}\nCOPY {name} /{name}\n",
+        prepare=prepare,
+    )
+
+
+def trained_layer(root: Path, folder: str) -> Layer:
+    """The Python package in `folder` and what its module `train` writes beside itself."""
+    parents = [path.as_posix() for path in Path(folder).parents if path.name]
+    inputs = [folder, *(f"{parent}/__init__.py" for parent in parents)]
+    entries = entries_of_tree(root, inputs)
+    module = folder.replace("/", ".") + ".train"
+
+    def prepare(context: Path) -> None:
+        copy_inputs(root, inputs, context)
+
+    top = folder.split("/", 1)[0]
+    return Layer(
+        title=f"model of {folder}",
+        key=f"trained {folder} {inputs_hash(entries)}",
+        containerfile=(
+            f"FROM ${{PARENT}}\nCOPY {top} /app/{top}\nWORKDIR /app\n"
+            f'RUN ["env", "OPENBLAS_NUM_THREADS=1", "python3", "-B", "-m", "{module}"]\n'
+        ),
+        prepare=prepare,
+    )
+
+
+def copy_inputs(root: Path, inputs: list[str], context: Path) -> None:
+    """Copy what `inputs` names, and nothing else, with modes as git keeps them."""
+    context.chmod(0o755)
+    for entry in entries_of_tree(root, inputs):
+        target = context / entry.path
+        for folder in reversed(target.relative_to(context).parents):
+            (context / folder).mkdir(mode=0o755, exist_ok=True)
+            (context / folder).chmod(0o755)
+        shutil.copyfile(root / entry.path, target, follow_symlinks=False)
+        if entry.mode != "120000":
+            target.chmod(0o755 if entry.mode == "100755" else 0o644)
