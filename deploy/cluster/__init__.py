@@ -5,9 +5,9 @@ one control group per cluster, so that taking it down is complete by
 construction: kill what is in the group, delete the namespace, remove the
 folder. The host keeps one interface and three routes while the cluster is up.
 
-NetworkPolicies: the node sends every new pod-to-pod connection to NFQUEUE 98
-(see `network`). Without a listener it is refused. The listener is the pod of
-`deploy/components/local`, the binary of `python -m deploy.cluster build
-network-policies`, run privileged on the host network with
+NetworkPolicies: the node sends every new connection from or to a pod to NFQUEUE
+98 (see `network`), where it gets nowhere without a listener; probes pass. The
+listener is the pod of `deploy/components/local`: the binary of `python -m
+deploy.cluster build network-policies` as root with NET_ADMIN, on the host network, with
 `--disable-nri=true --netfilter-bug-1766-fix=false --nfqueue-id=98`.
 """

@@ -49,9 +49,10 @@ def node_commands(cluster: Cluster) -> list[list[str]]:
 def gate_rules(cluster: Cluster) -> str:
     """The policy gate for `iptables-restore --noflush`: it replaces the chain's rules at once.
 
-    New connections from pod to pod wait for the verdict of the process that listens on
-    QUEUE and are refused while nobody listens. Packets of root's own processes on the
-    node (probes) pass.
+    New connections from or to a pod, also those between a pod and the host, wait for the
+    verdict of the process that listens on QUEUE; while nobody listens they get nowhere.
+    Packets of root's own processes on the node (probes) pass, and so do pods' packets to
+    the node itself (the API server), which never come by here.
     """
     pods = cluster.pod_range
     return "\n".join(
@@ -60,7 +61,8 @@ def gate_rules(cluster: Cluster) -> str:
             f":{GATE} - [0:0]",
             f"-A {GATE} -m owner --uid-owner 0 -j ACCEPT",
             f"-A {GATE} -m conntrack --ctstate ESTABLISHED,RELATED -j ACCEPT",
-            f"-A {GATE} -s {pods} -d {pods} -j NFQUEUE --queue-num {QUEUE}",
+            f"-A {GATE} -s {pods} -j NFQUEUE --queue-num {QUEUE}",
+            f"-A {GATE} -d {pods} -j NFQUEUE --queue-num {QUEUE}",
             "COMMIT",
             "",
         ]
