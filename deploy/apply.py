@@ -1,0 +1,174 @@
+"""Bring a cluster to what this tree says: `python -m deploy.apply`.
+
+Secrets and settings are made once and then kept; the platform is applied by its
+own field manager; the lanes are only touched before the controller has taken
+them over, since from then on they change by a release.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import yaml
+
+from deploy import addresses, migration, secrets, waits
+from deploy.cluster.errors import ClusterError
+from deploy.cluster.steps import step
+from deploy.errors import ApplyError
+from deploy.kubectl import Kubectl
+from deploy.target import Target, target
+from images.errors import ImageError
+from images.lock import read as read_lock
+from rollout.render import Manifest, RenderError, render
+
+ROOT = Path(__file__).parent.parent
+PLATFORM_MANAGER = "platform"
+LANE_MANAGER = "rollout-lane"
+FIRST_LANE = "blue"
+FIRST_OVERLAY = f"deploy/overlays/prod/{FIRST_LANE}"
+MIGRATE_OVERLAY = "deploy/overlays/migrate"
+POSTGRES_UID = 10001
+
+
+def main(words: list[str] | None = None) -> int:
+    """Exit status 0 when everything is Ready, 1 with one line otherwise."""
+    parser = argparse.ArgumentParser(prog="python -m deploy.apply", description=__doc__)
+    parser.add_argument("--overlay", help="platform overlay (default: local or platform)")
+    parser.add_argument(
+        "--lane",
+        choices=("blue", "green"),
+        help="apply this lane too, although the controller owns it: its pods restart",
+    )
+    given = parser.parse_args(words)
+    try:
+        began = time.monotonic()
+        wished = target(os.environ)
+        print(apply(wished, given.overlay or wished.overlay, given.lane))
+        print(f"Everything is Ready after {time.monotonic() - began:.0f} s.")
+    except (ApplyError, ClusterError, ImageError, RenderError) as bad:
+        print(f"deploy.apply: {bad}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def apply(wished: Target, overlay: str, lane: str | None) -> str:
+    """Apply everything in order and wait for it; returns the report for a person."""
+    kubectl = Kubectl(wished.kubeconfig)
+    with step(f"render {overlay}"):
+        check_registry(wished)
+        platform = render(ROOT, overlay)
+        (job,) = render(ROOT, MIGRATE_OVERLAY)
+    with step("namespaces"):
+        kubectl.apply([item for item in platform if item["kind"] == "Namespace"], PLATFORM_MANAGER)
+    with step("secrets and settings"):
+        tokens = make_secrets(kubectl)
+        make_settings(kubectl, wished)
+    with step(f"apply {overlay}"):
+        if wished.local:
+            make_volume(wished.volumes / "postgres")
+        kubectl.apply(platform, PLATFORM_MANAGER)
+    serving = serving_lane(kubectl)
+    waits.ready(kubectl, early(waits.workloads(platform)))
+    with step("migrate the database"):
+        migration.migrate(kubectl, migration.stamped(job, tokens), PLATFORM_MANAGER)
+    if lane or serving is None:
+        apply_lane(kubectl, lane or FIRST_LANE)
+    if serving is None:
+        init(wished)
+    waits.ready(kubectl, late(waits.workloads(platform)))
+    return addresses.report(kubectl, wished, serving or FIRST_LANE)
+
+
+def check_registry(wished: Target) -> None:
+    """The digests must be those of the registry that this cluster pulls from."""
+    lock = read_lock(ROOT)
+    remedy = "run `python -m images build --push`"
+    if lock is None:
+        raise ApplyError(f"images/images.lock is missing: {remedy}")
+    if lock.registry != wished.registry:
+        raise ApplyError(
+            f"images/images.lock is for registry {lock.registry}, not {wished.registry}: {remedy}"
+        )
+
+
+def make_secrets(kubectl: Kubectl) -> dict[str, str]:
+    """Write what is missing in the Secrets; returns the token file of the database."""
+    existing = {}
+    for key in secrets.ALL:
+        found = kubectl.get("secret", key[1], key[0])
+        existing[key] = secrets.values_of(found) if found else {}
+    wished = secrets.wanted(existing, secrets.random_value)
+    changed = {key: values for key, values in wished.items() if values != existing[key]}
+    if changed:
+        kubectl.apply(secrets.manifests(changed), PLATFORM_MANAGER)
+    return wished[secrets.TOKENS]
+
+
+def make_settings(kubectl: Kubectl, wished: Target) -> None:
+    """Make the admin's ConfigMaps where they are absent; what an admin wrote is kept."""
+    folder = ROOT / "deploy" / "settings"
+    for file in (folder / f"{'local' if wished.local else 'platform'}.yaml", folder / "trust.yaml"):
+        settings: Manifest = yaml.safe_load(file.read_text())
+        metadata = settings["metadata"]
+        if kubectl.get("configmap", metadata["name"], metadata["namespace"]) is None:
+            kubectl.apply([settings], PLATFORM_MANAGER)
+
+
+def make_volume(folder: Path) -> None:
+    """The folder of this machine that holds the local cluster's database."""
+    if not folder.is_dir():
+        folder.mkdir(parents=True, mode=0o755)
+        folder.chmod(0o750)
+        os.chown(folder, POSTGRES_UID, POSTGRES_UID)
+
+
+def serving_lane(kubectl: Kubectl) -> str | None:
+    """The lane that `assistant-stable` selects; None before the controller has made it."""
+    service = kubectl.get("service", addresses.ROLE, "switchyard")
+    return str(service["spec"]["selector"]["lane"]) if service else None
+
+
+def early(platform: list[Manifest]) -> list[Manifest]:
+    """What the lanes need: everything but the controller."""
+    return [item for item in platform if item["metadata"]["name"] != "rollout"]
+
+
+def late(platform: list[Manifest]) -> list[Manifest]:
+    """The controller, which is Ready once its journal is there."""
+    return [item for item in platform if item["metadata"]["name"] == "rollout"]
+
+
+def apply_lane(kubectl: Kubectl, lane: str) -> None:
+    """Apply a lane as the controller would, and wait for its pods."""
+    overlay = f"deploy/overlays/prod/{lane}"
+    with step(f"apply {overlay}"):
+        parts = render(ROOT, overlay)
+        kubectl.apply(parts, LANE_MANAGER)
+    waits.ready(kubectl, waits.workloads(parts))
+
+
+def init(wished: Target) -> None:
+    """Hand the lanes over to the controller: journal, slots and roles."""
+    command = [sys.executable, "-m", "rollout", "init", "--lane", FIRST_LANE]
+    with step("rollout init"):
+        done = subprocess.run(
+            [*command, "--overlay", FIRST_OVERLAY],
+            cwd=ROOT,
+            env={**os.environ, "KUBECONFIG": wished.kubeconfig},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        if done.returncode != 0:
+            said = " ".join((done.stderr or done.stdout).split())[-400:]
+            raise ApplyError(f"rollout init: {said}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

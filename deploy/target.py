@@ -1,0 +1,44 @@
+"""Which cluster: our own, or the one that the caller's KUBECONFIG names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from deploy.cluster.topology import cluster
+from deploy.errors import ApplyError
+
+
+@dataclass(frozen=True)
+class Target:
+    """`kubeconfig`: as in KUBECONFIG. `volumes`: folder of this machine for the local cluster's data.
+
+    `local`: the cluster of `make up`, whose DNS and disk are ours to set up.
+    """
+
+    kubeconfig: str
+    local: bool
+    registry: str
+    volumes: Path
+
+    @property
+    def overlay(self) -> str:
+        """The platform overlay for this cluster."""
+        return f"deploy/overlays/{'local' if self.local else 'platform'}"
+
+
+def target(environ: Mapping[str, str]) -> Target:
+    """The cluster to apply to. Raises ApplyError when its kubeconfig is not there."""
+    own = cluster(environ)
+    named = environ.get("KUBECONFIG", "")
+    kubeconfig = named or str(own.kubeconfig)
+    local = kubeconfig == str(own.kubeconfig)
+    registry = environ.get("REGISTRY") or (own.registry if local else "")
+    if not any(Path(part).is_file() for part in kubeconfig.split(os.pathsep)):
+        remedy = "run `python -m deploy.cluster up`" if local else "correct KUBECONFIG"
+        raise ApplyError(f"kubeconfig {kubeconfig} is not there: {remedy}")
+    if not registry:
+        raise ApplyError("REGISTRY is not set: name the registry that this cluster pulls from")
+    return Target(kubeconfig, local, registry, own.state / "volumes")
