@@ -6,6 +6,7 @@ such a descent are always a combination of the examples, so it runs on the examp
 """
 
 import argparse
+import hashlib
 import os
 import sys
 from dataclasses import dataclass
@@ -77,11 +78,23 @@ def mistakes(classifier: Classifier, examples: list[Example]) -> list[tuple[Exam
 
 
 def weights_path() -> Path:
-    """Where the weights are: INTENT_WEIGHTS, or a file in the user's cache."""
+    """Where the weights are: INTENT_WEIGHTS, or a file in the user's cache named by its inputs."""
     if given := os.environ.get("INTENT_WEIGHTS"):
         return Path(given)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "switchyard" / "intents.npz"
+    inputs = [HERE / name for name in ("data.tsv", "features.py", "train.py")]
+    key = hashlib.sha256(b"".join(path.read_bytes() for path in inputs)).hexdigest()[:12]
+    return cache / "switchyard" / f"intents-{key}.npz"
+
+
+def ensure() -> Path:
+    """The path of usable weights, trained now if there are none."""
+    path = weights_path()
+    if path.exists():
+        Classifier.load(path)
+    else:
+        train(read(HERE / "data.tsv")).save(path)
+    return path
 
 
 def main(arguments: list[str] | None = None) -> int:

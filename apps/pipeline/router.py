@@ -1,0 +1,111 @@
+"""What happens to one message: which models run, in which order, and what if one fails."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from apps.pipeline.failure import Unavailable
+from apps.pipeline.prompt import prompt_for
+from apps.pipeline.render import Renderer
+from apps.pipeline.reply import Fact, Reply
+from apps.pipeline.text import MAX_CHARS, Query, language_of
+
+_FACTS = ("insurance_balance", "lab_report")
+# The language that the packaged model was trained on.
+_MODEL_KNOWS = "en"
+
+
+class Call(Protocol):
+    """Run a model by name: its JSON object, or Unavailable."""
+
+    def __call__(self, model: str, inputs: Mapping[str, str | bytes]) -> dict[str, Any]: ...
+
+
+class Router:
+    """Answers messages by calling other models. Never raises: what fails is said in the reply."""
+
+    def __init__(self, renderer: Renderer, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._render = renderer
+        self._clock = clock
+
+    def answer(self, call: Call, query: bytes, assertion: str, message_id: str) -> Reply:
+        """The reply to `query` (UTF-8) by the customer whom `assertion` names."""
+        reply = Reply()
+        try:
+            with self._stage(reply, "preprocess"):
+                message = Query(**call("preprocess", {"query": query}))
+            reply.language = message.language
+            if message.problem:
+                self._refuse(reply, message.problem)
+                return reply
+            with self._stage(reply, "intent"):
+                found = call("intent", {"text": message.text})
+            reply.intent, reply.confidence = found["intent"], found["confidence"]
+        except Unavailable as failure:
+            reply.language = language_of(query[:MAX_CHARS].decode("utf-8", "replace"))
+            reply.degrade(str(failure))
+            reply.text = self._render("degraded", reply)
+            return reply
+        self._by_intent(call, message, assertion, message_id, reply)
+        return reply
+
+    def _by_intent(
+        self, call: Call, message: Query, assertion: str, message_id: str, reply: Reply
+    ) -> None:
+        try:
+            if reply.intent == "complaint":
+                with self._stage(reply, "ticket"):
+                    reply.ticket = call(
+                        "ticket",
+                        {
+                            "assertion": assertion,
+                            "message_id": message_id,
+                            "query": message.written,
+                            "language": message.language,
+                        },
+                    )
+            elif reply.intent in _FACTS:
+                with self._stage(reply, "retrieve"):
+                    found = call(
+                        "retrieve",
+                        {
+                            "assertion": assertion,
+                            "intent": reply.intent,
+                            "language": message.language,
+                        },
+                    )
+                reply.facts = [Fact(**fact) for fact in found["facts"]]
+            elif reply.intent == "document_question":
+                reply.omit("documents", "no document of the customer is loaded")
+        except Unavailable as failure:
+            reply.degrade(str(failure))
+            reply.text = self._render("degraded", reply)
+            return
+        with self._stage(reply, "render"):
+            reply.text = self._render(reply.intent, reply)
+        self._ask_model(message, reply)
+
+    def _ask_model(self, message: Query, reply: Reply) -> None:
+        """Let the model add words, but only to facts, and only in a language it knows."""
+        if not reply.facts:
+            return
+        if reply.language == _MODEL_KNOWS:
+            reply.prompt = prompt_for(reply.intent, message.text, reply.facts)
+        else:
+            reply.omit("model_words", f"the model does not know {reply.language}")
+
+    def _refuse(self, reply: Reply, problem: str) -> None:
+        if problem == "too long":
+            reply.degrade(f"the query is longer than {MAX_CHARS} characters")
+        else:
+            reply.degrade("the query has no words")
+        reply.text = self._render("problem", reply, problem=problem, limit=MAX_CHARS)
+
+    @contextmanager
+    def _stage(self, reply: Reply, name: str) -> Iterator[None]:
+        begun = self._clock()
+        try:
+            yield
+        finally:
+            reply.stages_ms[name] = round((self._clock() - begun) * 1000, 2)
