@@ -166,8 +166,9 @@ def undo_to(state: State, now: float, plan: Plan, release: Known) -> Edit:
         )
     if release.revoked:
         return Edit(None, f"release {release.number} is revoked: {release.revoked}", wrong=True)
-    epoch = state.epoch + 1
-    state = replace(state, epoch=epoch)
+    if state.restore is not None and state.restore.number == release.number:
+        return Edit(None, f"release {release.number} is being started already", moves=True)
+    state = replace(state, epoch=state.epoch + 1)
     if release.runs and release.lane != state.serving.lane:
         state = transitions.ended(state, "aborted", f"undo to {release.number}", now, plan)
         back = Serving(release.number, release.lane, release.commit, now)

@@ -1,0 +1,113 @@
+"""What a person may ask for, and what is answered when there is nothing to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from rollout_world import PLAN, first_state, push
+
+from rollout import commands, transitions
+from rollout.commands import Known
+from rollout.state import Hold, HoldKind, Phase, State
+
+SPLIT = transitions.started(first_state(), push(), 0.0)
+assert SPLIT.candidate is not None
+SPLIT = replace(
+    SPLIT,
+    candidate=replace(
+        SPLIT.candidate, phase=Phase.STEPS, steps=(1, 20, 50), step=1, split=20, step_since=1.0
+    ),
+)
+EARLY = transitions.started(first_state(), push(), 0.0)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        commands.abort(first_state(), 1.0, PLAN),
+        commands.undo(first_state(), 1.0, PLAN, None),
+        commands.promote(first_state(), 1.0),
+        commands.resume(first_state(), 1.0),
+        commands.resume(SPLIT, 1.0),
+    ],
+)
+def test_with_nothing_to_do_a_wish_changes_nothing_and_says_so(edit: commands.Edit) -> None:
+    assert edit.state is None
+    assert edit.said.startswith("nothing ")
+    assert not edit.wrong
+
+
+@pytest.mark.parametrize(
+    ("edit", "word"),
+    [
+        (commands.split(first_state(), 5, 1.0), "nothing is running"),
+        (commands.split(SPLIT, 100, 1.0), "rollout promote"),
+        (commands.split(SPLIT, 101, 1.0), "0 to 99"),
+        (commands.split(SPLIT, -1, 1.0), "0 to 99"),
+        (commands.split(EARLY, 5, 1.0), "scenarios come first"),
+        (commands.promote(EARLY, 1.0), "scenarios come first"),
+        (commands.undo_to(SPLIT, 1.0, PLAN, Known(7, None, {}, False)), "never promoted"),
+        (commands.undo_to(SPLIT, 1.0, PLAN, Known(7, None, {}, True, revoked="x")), "revoked"),
+    ],
+)
+def test_a_wish_that_cannot_be_granted_says_why(edit: commands.Edit, word: str) -> None:
+    assert edit.state is None
+    assert edit.wrong
+    assert word in edit.said
+    assert "\n" not in edit.said
+
+
+def test_undo_and_abort_raise_the_epoch() -> None:
+    for edit in (commands.abort(SPLIT, 2.0, PLAN), commands.undo(SPLIT, 2.0, PLAN, None)):
+        assert edit.state is not None
+        assert edit.state.epoch == SPLIT.epoch + 1
+        assert edit.moves
+
+
+def test_undo_before_any_share_points_to_abort() -> None:
+    edit = commands.undo(EARLY, 1.0, PLAN, None)
+    assert edit.state is None
+    assert "rollout abort" in edit.said
+
+
+def test_a_split_by_hand_stays_until_it_is_resumed_at_the_next_larger_step() -> None:
+    by_hand = commands.split(SPLIT, 30, 2.0).state
+    assert by_hand is not None
+    assert by_hand.candidate is not None
+    assert by_hand.candidate.target == 30
+    opened = replace(by_hand, candidate=replace(by_hand.candidate, split=30))
+    resumed = commands.resume(opened, 3.0).state
+    assert resumed is not None
+    assert resumed.candidate is not None
+    assert resumed.candidate.target == 50
+
+
+def test_resume_of_an_inconclusive_step_is_its_approval() -> None:
+    assert SPLIT.candidate is not None
+    hold = Hold(HoldKind.INCONCLUSIVE, "3 of 30 samples", 5.0)
+    state: State = replace(SPLIT, candidate=replace(SPLIT.candidate, hold=hold))
+    after = commands.resume(state, 6.0).state
+    assert after is not None
+    assert after.candidate is not None
+    assert after.candidate.target == 50
+    assert "approved by hand" in after.candidate.passed[-1]
+
+
+def test_undo_to_a_release_whose_pods_are_gone_starts_it_and_a_candidate_gives_way() -> None:
+    edit = commands.undo_to(SPLIT, 2.0, PLAN, Known(7, None, {}, True, "green"))
+    assert edit.state is not None
+    assert edit.state.candidate is None
+    assert edit.state.restore is not None
+    assert edit.state.restore.lane == "green"
+    again = commands.undo_to(edit.state, 3.0, PLAN, Known(7, None, {}, True, "green"))
+    assert again.state is None
+    assert again.moves
+
+
+def test_abort_gives_up_an_undo_that_still_waits_for_its_pods() -> None:
+    waiting = commands.undo_to(SPLIT, 2.0, PLAN, Known(7, None, {}, True, "green")).state
+    assert waiting is not None
+    edit = commands.abort(waiting, 3.0, PLAN)
+    assert edit.state is not None
+    assert edit.state.restore is None

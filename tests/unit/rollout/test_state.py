@@ -1,0 +1,52 @@
+"""The journal can be written and read back, and says clearly when it cannot be read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from rollout_world import PLAN, SIZES, first_state, push
+
+from rollout import transitions
+from rollout.state import (
+    KEPT_HELD,
+    BadJournal,
+    Held,
+    Hold,
+    HoldKind,
+    Phase,
+    Restore,
+    dump,
+    hold_commit,
+    load,
+)
+
+
+def test_every_field_survives_the_journal() -> None:
+    state = transitions.started(first_state(), push(), 1.0)
+    assert state.candidate is not None
+    hold = Hold(HoldKind.SHARE, "too much", 3.0)
+    candidate = replace(
+        state.candidate, sizes=SIZES, steps=(1, 5), hold=hold, phase=Phase.STEPS, passed=("x",)
+    )
+    state = replace(state, candidate=candidate, services={2: None, 3: 4.0}, queue=push("b" * 40))
+    assert load(dump(state)) == state
+    ended = transitions.ended(state, "rejected", "bad", 5.0, PLAN)
+    restore = Restore(1, "green", None, SIZES, 6.0)
+    ended = replace(ended, restore=restore, previous=ended.serving)
+    assert load(dump(ended)) == ended
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 1}', '{"version": 2}', "null"])
+def test_an_unreadable_journal_is_one_line_with_the_remedy(text: str) -> None:
+    with pytest.raises(BadJournal) as caught:
+        load(text)
+    assert "\n" not in str(caught.value)
+
+
+def test_held_commits_are_bounded_and_the_newest_stay() -> None:
+    held: dict[str, Held] = {}
+    for number in range(KEPT_HELD + 5):
+        held = hold_commit(held, str(number), Held("rejected", "x", 0.0))
+    assert len(held) == KEPT_HELD
+    assert str(KEPT_HELD + 4) in held
