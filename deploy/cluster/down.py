@@ -19,7 +19,6 @@ from deploy.cluster.teardown import Remains
 from deploy.cluster.topology import Cluster
 from deploy.cluster.wish import supervisor
 
-_NAMESPACES = Path("/run/netns")
 _ROUNDS = 50
 _ROUND_S = 0.1
 
@@ -28,10 +27,12 @@ def observe(cluster: Cluster) -> Remains:
     """What of the cluster is on this host now."""
     before = host.recall(cluster)
     mountinfo = Path("/proc/self/mountinfo").read_text()
-    others = set(os.listdir(_NAMESPACES)) - {cluster.name} if _NAMESPACES.exists() else set()
+    others = (
+        set(os.listdir(host.NAMESPACES)) - {cluster.name} if host.NAMESPACES.exists() else set()
+    )
     points = mounts.under(cluster.state, mountinfo)
-    if str(_NAMESPACES) in before.missing and not others:
-        points += [p for p in mounts.under(_NAMESPACES, mountinfo) if p == _NAMESPACES]
+    if str(host.NAMESPACES) in before.missing and not others:
+        points += [p for p in mounts.under(host.NAMESPACES, mountinfo) if p == host.NAMESPACES]
     now = host.look().settings
     changed = {name: value for name, value in before.settings.items() if now.get(name) != value}
     return Remains(
@@ -79,6 +80,7 @@ def _carry_out(action: teardown.Action, cluster: Cluster) -> None:
             for folder in folders:
                 _remove_group(folder)
         case teardown.RemoveState(folder):
+            host.hand_over(cluster)
             _remove_state(folder)
         case teardown.RemoveEmpty(folders):
             for folder in folders:
