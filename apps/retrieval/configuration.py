@@ -37,7 +37,7 @@ SETTINGS: dict[str, str] = {
     "log_parameter_max_length": "0",
     "log_parameter_max_length_on_error": "0",
     "log_timezone": "UTC",
-    "timezone": "UTC",
+    "TimeZone": "UTC",
 }
 
 
@@ -51,8 +51,7 @@ def pg_hba_conf() -> str:
     """Return the text of pg_hba.conf: four roles, with a password, and nobody else."""
     roles = ",".join(LOGIN_ROLES)
     return (
-        f"host  {DATABASE},postgres  postgres  all  scram-sha-256\n"
-        f"host  {DATABASE}  {roles}  all  scram-sha-256\n"
+        f"host  all  postgres  all  scram-sha-256\nhost  {DATABASE}  {roles}  all  scram-sha-256\n"
     )
 
 

@@ -1,0 +1,155 @@
+"""A bounded pool of PostgreSQL connections in which nothing waits past its deadline."""
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import TracebackType
+
+import psycopg
+from psycopg import IsolationLevel
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
+
+Connection = psycopg.Connection[tuple[object, ...]]
+
+
+class TryLater(Exception):
+    """The database cannot answer now (lost, stopped, too slow or too busy); nothing was done."""
+
+
+class Pool:
+    """At most `size` connections to `url`; each transaction ends within `deadline_s` seconds.
+
+    `read_only` gives each transaction one snapshot and refuses writes. Opening never waits for
+    the server: a server that is away is a `TryLater` of the transaction, and its return is
+    noticed by the next one.
+    """
+
+    def __init__(
+        self, url: str, *, size: int = 4, deadline_s: float = 2.0, read_only: bool = False
+    ) -> None:
+        self._deadline_s = deadline_s
+        self._read_only = read_only
+        self._pool: ConnectionPool[Connection] = ConnectionPool(
+            url,
+            min_size=1,
+            max_size=size,
+            max_waiting=16 * size,
+            timeout=deadline_s,
+            # Given up soon, so that the next request tries afresh: the pool's own pauses between
+            # attempts grow to minutes.
+            reconnect_timeout=deadline_s,
+            num_workers=2,
+            configure=self._configure,
+            kwargs={
+                "connect_timeout": 2,
+                "tcp_user_timeout": int(deadline_s * 1000),
+                "options": f"-c statement_timeout={int(deadline_s * 1000)}",
+            },
+            open=False,
+        )
+
+    def __enter__(self) -> "Pool":
+        self.open()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def open(self) -> None:
+        """Begin to connect in the background."""
+        self._pool.open(wait=False)
+
+    def close(self) -> None:
+        """Close the connections; a transaction under way loses its connection."""
+        self._pool.close(timeout=self._deadline_s)
+
+    @contextmanager
+    def transaction(self, assertion: str = "") -> Iterator[Connection]:
+        """Run the block in one transaction that acts for `assertion`; commit at its end.
+
+        Raises `TryLater` when the database does not answer in time; an error of the block
+        itself, or of its SQL, rolls back and passes through.
+        """
+        deadline = time.monotonic() + self._deadline_s
+        connection, limit = self._begin(assertion, deadline)
+        try:
+            yield connection
+            connection.commit()
+        except psycopg.Error as error:
+            if isinstance(error, psycopg.OperationalError) or connection.closed:
+                raise TryLater(_line(error)) from None
+            raise
+        finally:
+            # The limit holds for the roll-back too, so it ends last.
+            self._pool.putconn(connection)
+            limit.end()
+
+    def ask(self) -> None:
+        """Run one real query, for a probe; raises `TryLater`."""
+        with self.transaction() as connection:
+            connection.execute("SELECT 1")
+
+    def _begin(self, assertion: str, deadline: float) -> "tuple[Connection, _Limit]":
+        """Take a connection and begin; one that the server has since closed is replaced."""
+        while True:
+            connection = self._take(deadline)
+            limit = _Limit(connection, deadline)
+            try:
+                # Always set, so that what an earlier user of the connection set is gone.
+                connection.execute(
+                    "SELECT set_config('switchyard.assertion', %s, true)", (assertion,)
+                )
+            except psycopg.Error as error:
+                self._pool.putconn(connection)
+                limit.end()
+                if time.monotonic() >= deadline or not connection.closed:
+                    raise TryLater(_line(error)) from None
+            else:
+                return connection, limit
+
+    def _take(self, deadline: float) -> Connection:
+        try:
+            return self._pool.getconn(timeout=max(deadline - time.monotonic(), 0.001))
+        except TooManyRequests:
+            raise TryLater("too many wait for a database connection") from None
+        except PoolTimeout:
+            raise TryLater("no database connection became free in time") from None
+        except PoolClosed:
+            raise TryLater("the database pool is closed") from None
+
+    def _configure(self, connection: Connection) -> None:
+        if self._read_only:
+            connection.read_only = True
+            connection.isolation_level = IsolationLevel.REPEATABLE_READ
+
+
+class _Limit:
+    """Cuts a connection's socket at `deadline`: a stopped server would be waited for for ever,
+    and its own statement_timeout is stopped with it."""
+
+    def __init__(self, connection: Connection, deadline: float) -> None:
+        # A duplicate, so that the number cannot come to mean another socket meanwhile.
+        self._socket = socket.socket(fileno=os.dup(connection.fileno()))
+        self._timer = threading.Timer(max(deadline - time.monotonic(), 0), self._cut)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def end(self) -> None:
+        self._timer.cancel()
+        self._socket.close()
+
+    def _cut(self) -> None:
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+
+def _line(error: psycopg.Error) -> str:
+    return (str(error).splitlines() or ["the database connection was lost"])[0]
