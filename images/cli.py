@@ -89,7 +89,11 @@ def _locked(root: Path, target: str) -> Lock:
     old = read(root)
     images = dict(old.images) if old and old.registry == target else {}
     for name in names(root):
-        plan = recipe(root, name)
+        try:
+            plan = recipe(root, name)
+        except ImageError:
+            # Not this command's errand: the image keeps its line.
+            continue
         if stored := pushed(target, plan):
             images[name] = Locked(plan.inputs_hash, stored.digest)
     return Lock(target, images)

@@ -76,8 +76,8 @@ def _layers(root: Path, name: str, lines: list[list[str]]) -> list[Layer]:
                 layers.append(wheels_layer(root, name, python, None, apart))
             case ["binary", program] if layers:
                 layers.append(binary_layer(root, program))
-            case ["trained", folder] if layers:
-                layers.append(trained_layer(root, folder))
+            case ["trained", package, result, *others] if layers:
+                layers.append(trained_layer(root, package, result, others))
             case _:
                 raise ImageError(f"images/{name}/layers: {' '.join(words)!r} is no layer here")
     if not layers:

@@ -7,5 +7,7 @@
     wheel PACKAGE    one package of images/NAME/requirements.lock
     python           the other packages of images/NAME/requirements.lock
     binary NAME      one static program that deploy.cluster builds from deploy/cluster/NAME
-    trained FOLDER   a model that the Python package in FOLDER trains, by its module `train`
+    trained FOLDER FILE OTHER…
+                     the FILE that the module `train` of the package in FOLDER writes; the package
+                     imports OTHER files, too
 """

@@ -1,5 +1,6 @@
 """Layers whose contents are made from the repository's own files: a program, a trained model."""
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -29,23 +30,25 @@ def binary_layer(root: Path, name: str) -> Layer:
     )
 
 
-def trained_layer(root: Path, folder: str) -> Layer:
-    """The Python package in `folder` and what its module `train` writes beside itself."""
-    parents = [path.as_posix() for path in Path(folder).parents if path.name]
-    inputs = [folder, *(f"{parent}/__init__.py" for parent in parents)]
-    entries = entries_of_tree(root, inputs)
-    module = folder.replace("/", ".") + ".train"
+def trained_layer(root: Path, package: str, result: str, others: list[str]) -> Layer:
+    """The file `result` that `python -m PACKAGE.train --out` writes, without what made it.
+
+    `package` is a folder; `others` are the files outside it that it imports.
+    """
+    parents = [path.as_posix() for path in Path(package).parents if path.name]
+    inputs = [package, *others, *(f"{parent}/__init__.py" for parent in parents)]
+    module = package.replace("/", ".") + ".train"
+    train = ["env", "OPENBLAS_NUM_THREADS=1", "python3", "-B", "-m", module, "--out", result]
 
     def prepare(context: Path) -> None:
         copy_inputs(root, inputs, context)
 
-    top = folder.split("/", 1)[0]
     return Layer(
-        title=f"model of {folder}",
-        key=f"trained {folder} {inputs_hash(entries)}",
+        title=f"model of {package}",
+        key=f"trained {inputs_hash(entries_of_tree(root, inputs))}",
         containerfile=(
-            f"FROM ${{PARENT}}\nCOPY {top} /app/{top}\nWORKDIR /app\n"
-            f'RUN ["env", "OPENBLAS_NUM_THREADS=1", "python3", "-B", "-m", "{module}"]\n'
+            f"FROM ${{PARENT}}\nCOPY . /build\nWORKDIR /build\nRUN {json.dumps(train)}\n"
+            'WORKDIR /\nRUN ["rm", "-r", "/build"]\n'
         ),
         prepare=prepare,
     )
