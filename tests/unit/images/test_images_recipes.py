@@ -1,0 +1,129 @@
+"""The images of this tree, and what a recipe makes of its folder."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from images.errors import ImageError
+from images.inputs import entries_of_tree, is_below, parse_inputs
+from images.layers.layer import Layer
+from images.recipe import Recipe, names, recipe
+
+ROOT = Path(__file__).parents[3]
+NAMES = names(ROOT)
+# What makes images is an input of all of them, and runs in none of them.
+MAKING = ("images/layers", "images/archive.py", "images/buildah.py")
+OURS = ("apps", "images", "rollout", "deploy")
+
+
+def inputs(image: str) -> list[str]:
+    return parse_inputs((ROOT / "images" / image / "inputs").read_text())
+
+
+def test_every_image_of_the_product_is_here() -> None:
+    assert {
+        *("gateway", "network-policies", "pipeline", "postgres"),
+        *("rollout", "split-dns", "tickets"),
+    } == set(NAMES)
+
+
+@pytest.mark.parametrize("image", NAMES)
+def test_an_image_is_decided_by_its_own_folder_and_its_base(image: str) -> None:
+    chosen = inputs(image)
+    assert f"images/{image}" in chosen
+    lines = (ROOT / "images" / image / "layers").read_text().splitlines()
+    for kind, *words in map(str.split, lines):
+        if kind == "base":
+            assert f"images/{words[0]}" in chosen
+        if kind == "binary":
+            assert f"deploy/cluster/{words[0]}" in chosen
+        if kind == "trained":
+            assert all(is_below(path, chosen) for path in (words[0], *words[2:]))
+
+
+@pytest.mark.parametrize("image", NAMES)
+def test_no_overlay_and_no_lock_decides_an_image(image: str) -> None:
+    generated = ("images/images.lock", "deploy/components", "deploy/overlays", "deploy/base")
+    assert not [path for path in generated if is_below(path, inputs(image))]
+
+
+def imported(file: Path) -> set[str]:
+    """Names of our own modules that a file imports, each as far as `import` names it."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in found if name.split(".", 1)[0] in OURS}
+
+
+def source(name: str) -> str | None:
+    """The file of a module, or of the module that a name is imported from."""
+    parts = name.split(".")
+    for length in (len(parts), len(parts) - 1):
+        path = "/".join(parts[:length])
+        for candidate in (f"{path}.py", f"{path}/__init__.py"):
+            if (ROOT / candidate).is_file():
+                return candidate
+    return None
+
+
+@pytest.mark.parametrize("image", NAMES)
+def test_whatever_an_image_imports_of_ours_is_among_its_inputs(image: str) -> None:
+    chosen = inputs(image)
+    missing = {}
+    for entry in entries_of_tree(ROOT, chosen):
+        if entry.path.endswith(".py") and not is_below(entry.path, MAKING):
+            for name in imported(ROOT / entry.path):
+                file = source(name)
+                if file and not is_below(file, chosen):
+                    missing[file] = entry.path
+    assert not missing
+
+
+@pytest.mark.parametrize("image", NAMES)
+def test_an_image_runs_as_nobody_special_and_fetches_nothing(image: str) -> None:
+    lines = (ROOT / "images" / image / "Containerfile").read_text().splitlines()
+    assert lines[:2] == ["ARG PARENT", "FROM ${PARENT}"]
+    assert "USER 10001:10001" in lines
+    assert not [line for line in lines if line.startswith("ADD ") or "http" in line]
+    assert any(line.startswith("ENTRYPOINT [") for line in lines)
+
+
+def layer(key: str) -> Layer:
+    return Layer("a layer", key, "FROM scratch\n", lambda context: None)
+
+
+def test_a_layers_key_changes_with_the_layers_below_it_only() -> None:
+    before = Recipe("x", [], "0", [layer("a"), layer("b"), layer("c")], "")
+    after = Recipe("x", [], "0", [layer("a"), layer("B"), layer("c")], "")
+    kept = [one == two for one, two in zip(before.layer_keys(), after.layer_keys(), strict=True)]
+    assert kept == [True, False, False]
+
+
+def test_sources_change_the_image_and_none_of_its_layers() -> None:
+    before, after = (Recipe("x", [], digest, [layer("a")], "") for digest in ("0", "1"))
+    assert before.layer_keys() == after.layer_keys()
+    assert before.key() != after.key()
+
+
+def folder(root: Path, layers: str) -> Path:
+    image = root / "images" / "x"
+    image.mkdir(parents=True)
+    (image / "inputs").write_text("images/x\n")
+    (image / "layers").write_text(layers)
+    (image / "Containerfile").write_text("ARG PARENT\nFROM ${PARENT}\n")
+    return root
+
+
+@pytest.mark.parametrize("layers", ["python\n", "wheel x\n", "binary x\n", "scratch\nmagic\n", ""])
+def test_a_layer_that_cannot_stand_there_is_named(tmp_path: Path, layers: str) -> None:
+    with pytest.raises(ImageError, match="images/x/layers: "):
+        recipe(folder(tmp_path, layers), "x")
+
+
+def test_an_unknown_image_is_answered_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(ImageError, match=r"image y: .*images of this tree: x\)"):
+        recipe(folder(tmp_path, "scratch\n"), "y")
