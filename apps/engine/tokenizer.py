@@ -89,7 +89,11 @@ class Tokenizer:
         return self._bytes[token] or b""
 
     def encode(self, text: str) -> list[int]:
-        """Token ids of plain text. Errors: `BadText` where it has no UTF-8 form."""
+        """Token ids of plain text.
+
+        Errors: `BadText` for a lone surrogate, or for a byte that the vocabulary lacks
+        (SmolLM2's lacks six control characters).
+        """
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
@@ -105,7 +109,11 @@ class Tokenizer:
         try:
             return tuple(self._ids[symbol] for symbol in symbols)
         except KeyError as error:
-            raise BadText(f"the model has no token for {piece!r} (part {error})") from None
+            byte = _BYTES[error.args[0]]
+            character = next(one for one in piece if byte in one.encode())
+            raise BadText(
+                f"the model has no token for U+{ord(character):04X}; leave this character out"
+            ) from None
 
 
 def _to_bytes(file: Gguf, text: str) -> bytes:

