@@ -17,7 +17,9 @@ _TEXT = "The laboratory report lists each value beside its unit and its referenc
 def bench(arguments: argparse.Namespace) -> None:
     """Measure reading and writing, print a table or one JSON object."""
     if min(arguments.prompt_tokens, arguments.rounds) < 1 or arguments.tokens < 2:
-        raise BadRequest("at least 1 prompt token, 1 round and 2 tokens to write are needed")
+        raise BadRequest(
+            "too little to measure; ask for 1 prompt token, 1 round and 2 tokens or more"
+        )
     engine = load(arguments)
     rounds = []
     for number in range(arguments.rounds):

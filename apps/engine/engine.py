@@ -37,7 +37,7 @@ class Engine:
     ) -> None:
         begun = perf_counter()
         self.model = model
-        self.threads = threads_from_environment() if threads is None else threads
+        self.threads = threads_from_environment() if threads is None else _checked(threads)
         self.max_context = min(max_context, model.config.context)
         threadpool_limits(self.threads, user_api="blas")
         self._weights = load_weights(model, progress)
@@ -113,6 +113,12 @@ class Engine:
 def threads_from_environment() -> int:
     """`$ENGINE_THREADS`, or 1: a second thread gains nothing where two cores are shared."""
     text = os.environ.get("ENGINE_THREADS", "1")
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= _MAX_THREADS):
+    if not (text.isascii() and text.isdigit()):
         raise BadRequest(f"ENGINE_THREADS is {text!r}; set it to a number from 1 to {_MAX_THREADS}")
-    return int(text)
+    return _checked(int(text))
+
+
+def _checked(threads: int) -> int:
+    if not 1 <= threads <= _MAX_THREADS:
+        raise BadRequest(f"{threads} threads (ENGINE_THREADS); choose 1 to {_MAX_THREADS}")
+    return threads

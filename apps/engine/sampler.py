@@ -11,7 +11,7 @@ class Sampler:
 
     def __init__(self, temperature: float = 0.0, seed: int = 0) -> None:
         if not 0 <= temperature <= 10:
-            raise BadRequest(f"temperature is {temperature}, possible are 0 to 10")
+            raise BadRequest(f"temperature is {temperature}; choose one from 0 to 10")
         self._temperature = temperature
         self._random = np.random.default_rng(seed)
 

@@ -1,0 +1,80 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from apps.engine.__main__ import main
+
+
+def test_generate_prints_words_and_then_its_speed(
+    tiny_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["generate", str(tiny_path), "--prompt", "Hi", "--max-tokens", "6"]) == 0
+    out, err = capsys.readouterr()
+    assert out.strip()
+    assert "tokens/s" in err
+    assert "loaded in" in err
+
+
+def test_generate_as_json_is_one_object_and_seeded(
+    tiny_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["generate", str(tiny_path), "--prompt", "Hi", "--max-tokens", "6", "--output", "json",
+             "--temperature", "10"]  # fmt: skip
+    reports = []
+    for seed in ("1", "1", "2"):
+        assert main([*asked, "--seed", seed]) == 0
+        reports.append(json.loads(capsys.readouterr().out))
+    assert reports[0]["tokens"] == reports[1]["tokens"] != reports[2]["tokens"]
+    assert reports[0]["finish"] in ("stop", "length")
+
+
+def test_inspect_shows_sizes_and_formats(
+    tiny_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["inspect", str(tiny_path)]) == 0
+    assert "Q4_1        10 tensors" in capsys.readouterr().out
+    assert main(["inspect", str(tiny_path), "--output", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["config"]["kv_heads"] == 2
+    assert report["tensors"]["blk.1.ffn_up.weight"]["shape"] == [96, 64]
+
+
+def test_bench_reports_medians_with_their_ranges(
+    tiny_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["bench", str(tiny_path), "--rounds", "3", "--tokens", "4", "--prompt-tokens", "20"]
+    assert main([*asked, "--output", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    low, high = report["ranges"]["decode_per_s"]
+    assert 0 < low <= report["decode_per_s"] <= high
+    assert report["anonymous_mb"] > 0
+    assert main(asked) == 0
+    assert "first_token_s" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["inspect", "/nonexistent.gguf"],
+        ["generate", "FILE", "--prompt", "x " * 600],
+        ["generate", "FILE", "--prompt", "x", "--max-tokens", "0"],
+        ["generate", "FILE", "--prompt", "x", "--temperature", "-1"],
+        ["bench", "FILE", "--tokens", "1"],
+        ["bench", "FILE", "--prompt-tokens", "9999", "--rounds", "1"],
+        ["bench", "FILE", "--threads", "0"],
+    ],
+)
+def test_bad_input_is_one_line_and_a_status(
+    tiny_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    assert main([str(tiny_path) if one == "FILE" else one for one in arguments]) == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("error: ")
+    assert ";" in last
+
+
+def test_help_shows_worked_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "python -m apps.engine generate --prompt" in capsys.readouterr().out
