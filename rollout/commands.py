@@ -40,6 +40,7 @@ class Known:
     promoted: bool
     lane: str = ""
     runs: bool = False
+    restarts: int = 0
     revoked: str = ""
 
 
@@ -62,13 +63,20 @@ def push(state: State, wish: Push) -> Edit:
     return Edit(replace(state, queue=wish, seen=wish.commit), said)
 
 
-def split(state: State, percent: int, now: float) -> Edit:
-    """A share by hand, for a candidate whose scenarios have passed; 100 is a promotion."""
+def split(state: State, percent: int, now: float, retained: Known | None = None) -> Edit:
+    """A share by hand; 100 is a promotion.
+
+    For a candidate whose scenarios have passed, or, with nothing running, for
+    the retained release (`retained`: its record), which was promoted before.
+    """
     candidate = state.candidate
     if percent == 100:
         return Edit(None, "100 % is a promotion: use `rollout promote`", wrong=True)
     if not 0 <= percent < 100:
         return Edit(None, f"a share of {percent} % does not exist: use 0 to 99", wrong=True)
+    if candidate is None and retained is not None and retained.runs and retained.commit:
+        after = transitions.revived(state, retained.sizes, retained.restarts, percent, now)
+        return Edit(after, after.said)
     if candidate is None:
         return Edit(
             None, "nothing is running: `rollout deploy COMMIT` starts a release", wrong=True
@@ -82,9 +90,16 @@ def split(state: State, percent: int, now: float) -> Edit:
     return Edit(replace(state, candidate=following, said=said), said)
 
 
-def promote(state: State, now: float) -> Edit:
-    """Skip the remaining steps; never the scenarios."""
+def promote(state: State, now: float, plan: Plan, retained: Known | None = None) -> Edit:
+    """Skip the remaining steps; never the scenarios.
+
+    With nothing running, the retained release (`retained`: its record) serves
+    again, and the one that served stands by for an undo.
+    """
     candidate = state.candidate
+    if candidate is None and retained is not None and retained.runs:
+        after = transitions.swapped(state, now, plan)
+        return Edit(after, after.said)
     if candidate is None:
         return Edit(None, f"nothing to promote: release {state.serving.number} serves")
     if candidate.phase is Phase.SCALE:

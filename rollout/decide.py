@@ -138,6 +138,8 @@ def _retire(state: State, seen: Observation, now: float, names: Names) -> Action
         return None
     if state.undo_until is not None:
         return Advance(replace(state, undo_until=None), "the undo window is over")
+    if state.retained is not None:
+        return Advance(replace(state, retained=None), "the retained release is let go")
     lane = other_lane(state.serving.lane)
     if seen.lane(lane).size:
         sizes = dict.fromkeys(seen.lane(lane).parts, 0)

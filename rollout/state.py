@@ -96,6 +96,8 @@ class Candidate:
     restarts: int = 0
     hold: Hold | None = None
     approved: bool = False
+    revived: bool = False
+    """A retained release that a person gives a share again; it was promoted before."""
     passed: tuple[str, ...] = ()
     """One line for each step that passed."""
 
@@ -145,6 +147,9 @@ class State:
     serving: Serving
     next_number: int
     previous: Serving | None = None
+    """Where a plain undo goes; its lane stands by while `undo_until` lies ahead."""
+    retained: Serving | None = None
+    """A release that was promoted once and stands by on the idle lane until `retire_at`."""
     candidate: Candidate | None = None
     restore: Restore | None = None
     queue: Push | None = None
@@ -203,6 +208,7 @@ def load(text: str) -> State:
 def _state(raw: dict[str, Any]) -> State:
     raw["serving"] = Serving(**raw["serving"])
     raw["previous"] = Serving(**raw["previous"]) if raw["previous"] else None
+    raw["retained"] = Serving(**raw["retained"]) if raw["retained"] else None
     raw["candidate"] = _candidate(raw["candidate"]) if raw["candidate"] else None
     raw["restore"] = _restore(raw["restore"]) if raw["restore"] else None
     raw["queue"] = Push(**raw["queue"]) if raw["queue"] else None

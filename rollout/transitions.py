@@ -16,6 +16,7 @@ from rollout.state import (
     Push,
     Restore,
     Serving,
+    Size,
     State,
     hold_commit,
 )
@@ -43,6 +44,7 @@ def started(state: State, push: Push, now: float) -> State:
         next_number=state.next_number + 1,
         queue=None,
         seen=push.commit,
+        retained=None,
         undo_until=None,
         retire_at=None,
         said=f"release {candidate.number}: {push.commit[:12]} from {push.by}",
@@ -61,6 +63,8 @@ def ended(state: State, verdict: str, why: str, now: float, plan: Plan) -> State
     services = dict(state.services)
     if candidate.number in services:
         services[candidate.number] = now + plan.prune_s if had_share else now
+    if candidate.revived:
+        return _stood_down(replace(state, services=services), candidate, verdict, why, now, plan)
     return replace(
         state,
         candidate=None,
@@ -79,12 +83,71 @@ def promoted(state: State, candidate: Candidate, now: float, plan: Plan) -> Stat
         state,
         serving=Serving(number, candidate.lane, candidate.commit, now),
         previous=state.serving,
+        retained=state.serving,
         candidate=None,
         services={**state.services, number: now + plan.prune_s},
+        held={commit: one for commit, one in state.held.items() if commit != candidate.commit},
         ended=(*state.ended, Ended(number, "promoted", "; ".join(candidate.passed), now)),
         undo_until=now + plan.undo_window_s,
         retire_at=now + max(plan.undo_window_s, plan.drain_s),
         said=f"release {number} serves on {candidate.lane}",
+    )
+
+
+def revived(state: State, sizes: dict[str, Size], restarts: int, percent: int, now: float) -> State:
+    """The retained release gets a share again, by hand; it was examined when it was promoted."""
+    back = state.retained
+    if back is None or back.commit is None:
+        return state
+    candidate = Candidate(
+        number=back.number,
+        commit=back.commit,
+        lane=back.lane,
+        pushed_at=now,
+        phase=Phase.STEPS,
+        since=now,
+        sizes=sizes,
+        rehearsed=True,
+        manual=percent,
+        restarts=restarts,
+        revived=True,
+    )
+    said = f"release {back.number} goes to {percent} % again and stays"
+    services = {**state.services, back.number: None}
+    return replace(
+        state, candidate=candidate, services=services, undo_until=None, retire_at=None, said=said
+    )
+
+
+def swapped(state: State, now: float, plan: Plan) -> State:
+    """The retained release serves again, and the serving one stands by for an undo."""
+    back = state.retained
+    if back is None:
+        return state
+    return replace(
+        state,
+        serving=replace(back, since=now),
+        previous=state.serving,
+        retained=state.serving,
+        held={commit: one for commit, one in state.held.items() if commit != back.commit},
+        ended=(*state.ended, Ended(back.number, "promoted", "promoted again by hand", now)),
+        undo_until=now + plan.undo_window_s,
+        retire_at=now + max(plan.undo_window_s, plan.drain_s),
+        said=f"release {back.number} serves on {back.lane} again",
+    )
+
+
+def _stood_down(
+    state: State, candidate: Candidate, verdict: str, why: str, now: float, plan: Plan
+) -> State:
+    """A revived release stands by again, as before its share."""
+    until = now + plan.undo_window_s
+    return replace(
+        state,
+        candidate=None,
+        undo_until=until if state.previous == state.retained else None,
+        retire_at=max(until, now + plan.drain_s),
+        said=f"release {candidate.number}: {verdict}: {why}",
     )
 
 
@@ -95,11 +158,12 @@ def given_back(state: State, to: Serving, why: str, now: float, plan: Plan) -> S
         state,
         serving=replace(to, since=now),
         previous=None,
+        retained=old if old.lane != to.lane else None,
         restore=None,
         held=hold_commit(state.held, old.commit, Held("undone", why, now)),
         ended=(*state.ended, Ended(old.number, "undone", why, now)),
         undo_until=None,
-        retire_at=now + plan.drain_s,
+        retire_at=now + max(plan.undo_window_s, plan.drain_s),
         said=f"release {old.number} undone: release {to.number} serves on {to.lane}",
     )
 
@@ -108,7 +172,9 @@ def restoring(state: State, restore: Restore, now: float, plan: Plan) -> State:
     """An older release is to serve again and must be started first; a candidate gives way."""
     state = ended(state, "aborted", f"undo to release {restore.number}", now, plan)
     said = f"starting release {restore.number} on {restore.lane}"
-    return replace(state, restore=restore, undo_until=None, retire_at=None, said=said)
+    return replace(
+        state, restore=restore, retained=None, undo_until=None, retire_at=None, said=said
+    )
 
 
 def adopted(

@@ -27,7 +27,7 @@ EARLY = transitions.started(first_state(), push(), 0.0)
     [
         commands.abort(first_state(), 1.0, PLAN),
         commands.undo(first_state(), 1.0, PLAN, None),
-        commands.promote(first_state(), 1.0),
+        commands.promote(first_state(), 1.0, PLAN),
         commands.resume(first_state(), 1.0),
         commands.resume(SPLIT, 1.0),
     ],
@@ -46,7 +46,7 @@ def test_with_nothing_to_do_a_wish_changes_nothing_and_says_so(edit: commands.Ed
         (commands.split(SPLIT, 101, 1.0), "0 to 99"),
         (commands.split(SPLIT, -1, 1.0), "0 to 99"),
         (commands.split(EARLY, 5, 1.0), "scenarios come first"),
-        (commands.promote(EARLY, 1.0), "scenarios come first"),
+        (commands.promote(EARLY, 1.0, PLAN), "scenarios come first"),
         (commands.undo_to(SPLIT, 1.0, PLAN, Known(7, None, {}, False)), "never promoted"),
         (commands.undo_to(SPLIT, 1.0, PLAN, Known(7, None, {}, True, revoked="x")), "revoked"),
     ],

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from rollout_world import GOOD, NAMES, PLAN, Killed, World, push
+from rollout_world import GOOD, NAMES, PLAN, SIZES, Killed, World, push
 
 from rollout import actions, commands, transitions
 from rollout.commands import Known
 from rollout.decide import decide
 from rollout.observation import JobKind, Lane, Part, Role, Slot, Traffic
-from rollout.state import HoldKind, Phase, Serving, State
+from rollout.state import HoldKind, Phase, Serving, Size, State
 from rollout.wanted import wanted
 
 FEW = Traffic(rate=50, candidate=3, stable=900, kind="inconclusive", why="3 of 30 samples")
@@ -275,7 +275,7 @@ def test_undo_after_the_window_starts_the_old_release_again_and_then_moves() -> 
     world = running()
     world.run(2000)
     assert world.lanes["blue"].size == 0
-    sizes = {"gateway": commands.Size(1, 3), "pipeline": commands.Size(1, 2)}
+    sizes = {"gateway": Size(1, 3), "pipeline": Size(1, 2)}
     edit(
         world,
         commands.undo(world.state, world.now, PLAN, Known(1, None, sizes, True, "blue", False)),
@@ -382,3 +382,49 @@ def test_a_push_of_what_serves_is_dropped_with_a_word() -> None:
     world.write(replace(world.state, serving=Serving(1, "blue", A, 0.0), queue=push(A)))
     assert "already serves" in world.turn().why
     assert world.state.queue is None
+
+
+def test_undo_and_promote_can_be_repeated_while_the_other_lane_stands_by() -> None:
+    world = promoted_world()
+    old, new = Known(1, None, SIZES, True, "blue", True), Known(2, A, SIZES, True, "green", True)
+    for _ in range(3):
+        edit(world, commands.undo(world.state, world.now, PLAN, old))
+        world.turn()
+        undo_is_complete(world, "blue")
+        edit(world, commands.promote(world.state, world.now, PLAN, new))
+        world.turn()
+        undo_is_complete(world, "green")
+    world.run()
+    assert world.state.serving.number == 2
+    assert world.lanes["blue"].size == 0
+    assert A not in world.state.held
+
+
+def test_a_retained_release_can_be_given_a_share_by_hand_again_and_again() -> None:
+    world = promoted_world()
+    edit(
+        world,
+        commands.undo(world.state, world.now, PLAN, Known(1, None, SIZES, True, "blue", True)),
+    )
+    world.turn()
+    new = Known(2, A, SIZES, True, "green", True)
+    for _ in range(2):
+        edit(world, commands.split(world.state, 30, world.now, new))
+        until(world, Phase.STEPS, 30)
+        world.turn()
+        assert world.roles[NAMES.candidate(2)].lane == "green"
+        edit(world, commands.undo(world.state, world.now, PLAN, None))
+        world.turn()
+        undo_is_complete(world, "blue")
+    edit(world, commands.split(world.state, 30, world.now, new))
+    until(world, Phase.STEPS, 30)
+    edit(world, commands.promote(world.state, world.now, PLAN))
+    world.run()
+    undo_is_complete(world, "green")
+
+
+def test_a_release_without_a_commit_gets_no_share_by_hand() -> None:
+    world = promoted_world()
+    old = Known(1, None, SIZES, True, "blue", True)
+    assert commands.split(world.state, 10, world.now, old).wrong
+    assert world.state.retained == world.state.previous

@@ -1,0 +1,184 @@
+"""A lane's Deployments: what runs there, applying a release, replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from rollout.cluster import Api, Object, apps, core, group
+from rollout.errors import Conflict, Refused, RolloutError, Superseded
+from rollout.names import EPOCH, LANES, RELEASE, Names
+from rollout.observation import Lane, Part
+from rollout.services import epoch, guarded
+
+_PATHS = {
+    ("v1", "ConfigMap"): ("api/v1", "configmaps"),
+    ("v1", "Service"): ("api/v1", "services"),
+    ("apps/v1", "Deployment"): ("apis/apps/v1", "deployments"),
+    ("autoscaling/v2", "HorizontalPodAutoscaler"): (
+        "apis/autoscaling/v2",
+        "horizontalpodautoscalers",
+    ),
+    ("policy/v1", "PodDisruptionBudget"): ("apis/policy/v1", "poddisruptionbudgets"),
+}
+"""All that a lane may consist of."""
+
+
+class NotALanePart(RolloutError):
+    """A manifest of a kind or namespace that the controller may not apply."""
+
+
+def observe(api: Api, names: Names) -> dict[str, Lane]:
+    """Both production lanes, in two requests at once."""
+    selector = f"lane in ({','.join(LANES)})"
+    deployments, pods = api.together(
+        [
+            partial(api.items, apps(names.lanes), selector),
+            partial(api.items, core(names.lanes, "pods"), selector),
+        ]
+    )
+    return {lane: view(lane, deployments, pods) for lane in LANES}
+
+
+def view(lane: str, deployments: Iterable[Object], pods: Iterable[Object]) -> Lane:
+    """One lane from the API server's lists."""
+    mine = [one for one in deployments if _label(one, "lane") == lane]
+    here = [pod for pod in pods if _label(pod, "lane") == lane]
+    numbers = {str(_annotations(one).get(RELEASE, "")) for one in mine}
+    only = numbers.pop() if len(numbers) == 1 else ""
+    return Lane(
+        release=int(only) if only.isdecimal() else None,
+        parts={_label(one, "app"): _part(one) for one in mine},
+        restarts=sum(_restarts(pod) for pod in here),
+        trouble=next((line for line in map(_trouble, here) if line), ""),
+    )
+
+
+def apply(
+    api: Api, namespace: str, lane: str, manifests: list[Object], release: int, mine: int
+) -> None:
+    """Server-side apply a release to a lane that has no share; Deployments last.
+
+    A late process is refused: a Deployment is applied only in the version that
+    was seen with an epoch not newer than `mine`. Deployments of the lane that
+    the release no longer has are deleted; its ConfigMaps stay, because an undo
+    may need them. Forced, because the lane belongs to the controller and an
+    admin who once applied an overlay by hand co-owns each field of it.
+    """
+    found = {one["metadata"]["name"]: one for one in api.items(apps(namespace), f"lane={lane}")}
+    for one in found.values():
+        if epoch(one) > mine:
+            raise Superseded(f"{one['metadata']['name']} carries epoch {epoch(one)}")
+    first = [one for one in manifests if one["kind"] != "Deployment"]
+    stamped = [
+        _stamp(one, release, mine, found.get(one["metadata"]["name"]))
+        for one in manifests
+        if one["kind"] == "Deployment"
+    ]
+    try:
+        for objects in (first, stamped):
+            api.together(
+                [partial(api.apply, _path(one, namespace), one, force=True) for one in objects]
+            )
+    except Conflict as error:
+        raise Superseded(f"another writer was first: {error}") from None
+    for name in found.keys() - {one["metadata"]["name"] for one in stamped}:
+        api.delete(apps(namespace, name))
+
+
+def scale(api: Api, namespace: str, lane: str, replicas: dict[str, int], mine: int) -> None:
+    """Set replicas by part; parts that the lane does not have are left out."""
+    calls = []
+    for one in api.items(apps(namespace), f"lane={lane}"):
+        part = _label(one, "app")
+        if part in replicas:
+            operations = guarded(one, {EPOCH: str(mine)})
+            operations.append({"op": "add", "path": "/spec/replicas", "value": replicas[part]})
+            calls.append(partial(api.patch, apps(namespace, one["metadata"]["name"]), operations))
+    _patch(api, calls)
+
+
+def fence(api: Api, namespace: str, deployments: Iterable[Object], mine: int) -> None:
+    """Stamp Deployments with an epoch, so that nobody late can scale or replace them."""
+    calls = []
+    for one in deployments:
+        path = apps(namespace, one["metadata"]["name"])
+        calls.append(partial(api.patch, path, guarded(one, {EPOCH: str(mine)})))
+    _patch(api, calls)
+
+
+def address(api: Api, namespace: str, service: str) -> str | None:
+    """`http://IP:PORT` of a Service, which needs no DNS; None if there is none."""
+    found = api.get(core(namespace, "services", service))
+    if found is None:
+        return None
+    ip = found["spec"]["clusterIP"]
+    host = f"[{ip}]" if ":" in ip else ip
+    return f"http://{host}:{found['spec']['ports'][0]['port']}"
+
+
+def _patch(api: Api, calls: list[partial[Object]]) -> None:
+    try:
+        api.together(calls)
+    except (Refused, Conflict) as error:
+        raise Superseded(f"another writer was first: {error}") from None
+
+
+def _stamp(manifest: Object, release: int, mine: int, found: Object | None) -> Object:
+    metadata = dict(manifest["metadata"])
+    marks = {RELEASE: str(release), EPOCH: str(mine)}
+    metadata["annotations"] = {**(metadata.get("annotations") or {}), **marks}
+    if found is not None:
+        metadata["resourceVersion"] = found["metadata"]["resourceVersion"]
+    return {**manifest, "metadata": metadata}
+
+
+def _path(manifest: Object, namespace: str) -> str:
+    kind, metadata = (manifest["apiVersion"], manifest["kind"]), manifest["metadata"]
+    if kind not in _PATHS or metadata.get("namespace", namespace) != namespace:
+        place = f"{manifest['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
+        raise NotALanePart(f"{place} is no part of a lane: move it to the platform overlay")
+    prefix, plural = _PATHS[kind]
+    if prefix == "api/v1":
+        return core(namespace, plural, metadata["name"])
+    return group(prefix.removeprefix("apis/"), namespace, plural, metadata["name"])
+
+
+def _part(one: Object) -> Part:
+    spec, status = one["spec"], one.get("status", {})
+    wanted = spec.get("replicas", 1)
+    ready = status.get("readyReplicas", 0)
+    settled = (
+        status.get("observedGeneration", 0) >= one["metadata"]["generation"]
+        and status.get("updatedReplicas", 0) == wanted == status.get("replicas", 0) == ready
+    )
+    return Part(wanted, ready, settled, epoch(one))
+
+
+def _restarts(pod: Object) -> int:
+    return sum(c.get("restartCount", 0) for c in pod.get("status", {}).get("containerStatuses", []))
+
+
+def _trouble(pod: Object) -> str:
+    """Why a pod is not Ready, from its containers or its scheduling."""
+    name, status = pod["metadata"]["name"], pod.get("status", {})
+    for container in status.get("containerStatuses", []):
+        waiting = container.get("state", {}).get("waiting", {})
+        ended = container.get("lastState", {}).get("terminated", {})
+        reason = waiting.get("reason") or (container["restartCount"] and ended.get("reason"))
+        if reason and reason not in ("ContainerCreating", "PodInitializing"):
+            detail = waiting.get("message") or f"exit code {ended.get('exitCode', '?')}"
+            return f"{name}: {container['name']}: {reason}: {' '.join(detail.split())[:160]}"
+    for condition in status.get("conditions", []):
+        if condition["type"] == "PodScheduled" and condition["status"] != "True":
+            return f"{name}: {' '.join(condition.get('message', 'not scheduled').split())[:160]}"
+    return ""
+
+
+def _label(one: Object, name: str) -> str:
+    return str((one["metadata"].get("labels") or {}).get(name, ""))
+
+
+def _annotations(one: Object) -> dict[str, Any]:
+    return one["metadata"].get("annotations") or {}

@@ -1,0 +1,156 @@
+"""The record of a release: one ConfigMap each, enough to run it again without git."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from rollout.cluster import Api, core
+from rollout.commands import Known
+from rollout.errors import Conflict, RolloutError
+from rollout.names import Names
+from rollout.state import Ended, Size
+
+LABEL = "switchyard/record"
+MAX_BYTES = 900_000
+
+
+class BadRecord(RolloutError):
+    """A record that cannot be read or written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a release was and what became of it. Times are unix seconds.
+
+    `manifests` are those of the canary overlay of `lane`; `manifests_sha3` is
+    their lane-neutral SHA3-512; `scenarios` are texts by file name.
+    """
+
+    number: int
+    lane: str
+    created: float
+    commit: str | None = None
+    tree: str | None = None
+    subject: str = ""
+    tickets: tuple[str, ...] = ()
+    images: dict[str, str] = field(default_factory=dict)
+    manifests_sha3: str = ""
+    predecessor: int | None = None
+    sizes: dict[str, Size] = field(default_factory=dict)
+    scenarios: dict[str, str] = field(default_factory=dict)
+    verdict: str = "running"
+    why: str = ""
+    verdict_at: float | None = None
+    promoted_at: float | None = None
+    revoked: str = ""
+    manifests: list[dict[str, Any]] = field(default_factory=list)
+
+    def known(self, runs_on: str | None) -> Known:
+        """As an undo sees it; `runs_on`: the lane that is up with it now."""
+        return Known(
+            self.number,
+            self.commit,
+            self.sizes,
+            promoted=self.promoted_at is not None,
+            lane=runs_on or self.lane,
+            runs=runs_on is not None,
+            revoked=self.revoked,
+        )
+
+
+def read(api: Api, names: Names, number: int) -> Record | None:
+    """The record of release `number`, or None."""
+    found = api.get(core(names.control, "configmaps", names.record(number)))
+    return parse(found) if found else None
+
+
+def history(api: Api, names: Names) -> list[Record]:
+    """Every record, oldest first."""
+    found = api.items(core(names.control, "configmaps"), LABEL)
+    return sorted((parse(one) for one in found), key=lambda record: record.number)
+
+
+def save(api: Api, names: Names, record: Record) -> None:
+    """Create the record, or replace one of a release that was never promoted."""
+    collection = core(names.control, "configmaps")
+    body = build(names, record)
+    try:
+        api.create(collection, body)
+    except Conflict:
+        have = read(api, names, record.number)
+        if have is not None and have.promoted_at is not None and have.commit != record.commit:
+            raise BadRecord(
+                f"release {record.number} was promoted from another commit: the journal is older "
+                "than the records; run `rollout init` to mend it"
+            ) from None
+        if have is None or have.promoted_at is None:
+            api.replace(f"{collection}/{names.record(record.number)}", body)
+
+
+def conclude(api: Api, names: Names, ended: Ended) -> None:
+    """Write a verdict into its record; writing it again changes nothing."""
+    path = core(names.control, "configmaps", names.record(ended.number))
+    found = api.get(path)
+    if found is None:
+        return
+    record = replace(parse(found), verdict=ended.verdict, why=ended.why, verdict_at=ended.at)
+    if ended.verdict == "promoted":
+        record = replace(record, promoted_at=ended.at)
+    body = build(names, record)
+    body["metadata"]["resourceVersion"] = found["metadata"]["resourceVersion"]
+    api.replace(path, body)
+
+
+def build(names: Names, record: Record) -> dict[str, Any]:
+    """The ConfigMap of a record. Raises BadRecord if it does not fit into one."""
+    plain = asdict(record)
+    packed = gzip.compress(
+        json.dumps(plain.pop("manifests"), separators=(",", ":")).encode(), mtime=0
+    )
+    scenarios = gzip.compress(json.dumps(plain.pop("scenarios")).encode(), mtime=0)
+    binary = {
+        "manifests.json.gz": base64.b64encode(packed).decode(),
+        "scenarios.json.gz": base64.b64encode(scenarios).decode(),
+    }
+    size = sum(len(value) for value in binary.values())
+    if size > MAX_BYTES:
+        raise BadRecord(
+            f"the manifests take {size} bytes, a record holds {MAX_BYTES}: shorten them"
+        )
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": names.record(record.number),
+            "namespace": names.control,
+            "labels": {LABEL: "release"},
+        },
+        "data": {"record.json": json.dumps(plain, ensure_ascii=False, indent=1)},
+        "binaryData": binary,
+    }
+
+
+def parse(body: dict[str, Any]) -> Record:
+    """A record from its ConfigMap. Raises BadRecord."""
+    name = body["metadata"]["name"]
+    try:
+        plain = json.loads(body["data"]["record.json"])
+        plain["tickets"] = tuple(plain["tickets"])
+        plain["sizes"] = {part: Size(**size) for part, size in plain["sizes"].items()}
+        return Record(
+            **plain,
+            manifests=_unpack(body, "manifests.json.gz"),
+            scenarios=_unpack(body, "scenarios.json.gz"),
+        )
+    except (KeyError, TypeError, ValueError, OSError, EOFError) as error:
+        raise BadRecord(
+            f"record {name} is not readable ({error!r}): choose another release"
+        ) from None
+
+
+def _unpack(body: dict[str, Any], key: str) -> Any:
+    return json.loads(gzip.decompress(base64.b64decode(body["binaryData"][key])))
