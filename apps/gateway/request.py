@@ -1,0 +1,82 @@
+"""Reading a request's head and body within bounds."""
+
+import asyncio
+from collections.abc import Mapping
+
+from starlette.types import Receive, Scope
+
+from apps.gateway.question import MAX_BODY_BYTES
+from apps.gateway.refusal import ClientGone, Refusal
+
+BODY_TIMEOUT_S = 10.0
+
+
+def headers_of(scope: Scope) -> dict[str, str]:
+    """Header names (lower case) to values; a name that stands twice is refused if it matters."""
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in scope["headers"]:
+        name = raw_name.decode("latin-1")
+        if name in headers and name in ("authorization", "content-type", "content-length"):
+            raise Refusal(400, f"the header {name} stands twice", "send it once")
+        headers[name] = raw_value.decode("latin-1")
+    return headers
+
+
+def check_json(headers: Mapping[str, str]) -> None:
+    """Refuse what is not announced as JSON in UTF-8 (415)."""
+    kind, _, parameter = headers.get("content-type", "").partition(";")
+    charset = parameter.strip().lower().replace('"', "")
+    if kind.strip().lower() != "application/json" or charset not in ("", "charset=utf-8"):
+        raise Refusal(
+            415, "the content type is not JSON", "send the header Content-Type: application/json"
+        )
+    if headers.get("content-encoding", "identity").lower() != "identity":
+        raise Refusal(415, "the body is compressed", "send it without Content-Encoding")
+
+
+def bearer_token(headers: Mapping[str, str]) -> str:
+    """The token of `Authorization: Bearer …` (401 without one)."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise Refusal(
+            401,
+            "there is no bearer token",
+            "send the header Authorization: Bearer TOKEN",
+            www_authenticate="Bearer",
+        )
+    return token.strip()
+
+
+async def read_body(headers: Mapping[str, str], receive: Receive) -> bytes:
+    """The whole body. Raises Refusal (408, 413) or ClientGone."""
+    announced = headers.get("content-length", "0")
+    if announced.isdigit() and int(announced) > MAX_BODY_BYTES:
+        raise _too_long()
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientGone
+                body += message.get("body", b"")
+                if len(body) > MAX_BODY_BYTES:
+                    raise _too_long()
+                if not message.get("more_body", False):
+                    return bytes(body)
+    except TimeoutError:
+        raise Refusal(
+            408,
+            f"the body did not arrive within {BODY_TIMEOUT_S:.0f} s",
+            "send it at once",
+            connection="close",
+        ) from None
+
+
+def _too_long() -> Refusal:
+    return Refusal(
+        413,
+        f"the body is longer than {MAX_BODY_BYTES} bytes",
+        "send a shorter question",
+        connection="close",
+    )
