@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.cluster.errors import ClusterError
-from deploy.cluster.shell import run
 
 SOURCES = Path(__file__).parent
 GO_TOOLCHAIN = "go1.26.8"
@@ -102,12 +102,34 @@ def ensure(name: str, cache: Path) -> Path:
 
 
 def _build(build: Build, result: Path) -> None:
+    compiler = "go" if build.package else "gcc"
+    if shutil.which(compiler) is None:
+        raise ClusterError(
+            f"build {build.name}: {compiler} is not installed; install Go 1.21 or newer"
+            f" (it fetches {GO_TOOLCHAIN} by itself) and gcc, then run it again"
+        )
     result.parent.mkdir(parents=True, exist_ok=True)
     output = Path(tempfile.mkdtemp(dir=result.parent)) / build.name
+    log = result.parent / "build.log"
     env = {**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": GO_TOOLCHAIN, "GOFLAGS": ""}
     try:
-        run(build.argv(output), cwd=build.folder, env=env, timeout=_BUILD_SECONDS)
+        with log.open("w") as file:
+            done = subprocess.run(
+                build.argv(output),
+                cwd=build.folder,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+                timeout=_BUILD_SECONDS,
+            )
+        if done.returncode:
+            raise ClusterError(f"build {build.name} failed; read {log}")
         output.replace(result)
+    except subprocess.TimeoutExpired as error:
+        raise ClusterError(
+            f"build {build.name}: no end after {_BUILD_SECONDS} s; read {log}"
+        ) from error
     finally:
         shutil.rmtree(output.parent, ignore_errors=True)
 

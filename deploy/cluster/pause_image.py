@@ -7,6 +7,7 @@ import io
 import json
 import tarfile
 import tempfile
+import urllib.request
 from pathlib import Path
 
 from deploy.cluster.shell import run
@@ -75,12 +76,23 @@ def reference(cluster: Cluster, binary: Path) -> str:
 def push(cluster: Cluster, binary: Path) -> None:
     """Put the image into the cluster's registry, unless it is there."""
     target = reference(cluster, binary)
-    marker = cluster.run / "pause-pushed"
-    if marker.exists() and marker.read_text() == target:
+    if _present(cluster, target.rpartition(":")[2]):
         return
     with tempfile.NamedTemporaryFile(suffix=".tar") as file:
         file.write(archive(binary.read_bytes()))
         file.flush()
         run(["skopeo", "copy", "--insecure-policy", "--quiet", "--dest-tls-verify=false",
              f"oci-archive:{file.name}", f"docker://{target}"])  # fmt: skip
-    marker.write_text(target)
+
+
+def _present(cluster: Cluster, tag: str) -> bool:
+    url = f"http://{cluster.registry}/v2/switchyard/pause/manifests/{tag}"
+    accept = {"Accept": f"{_MEDIA}.manifest.v1+json"}
+    # Never through a proxy that the environment names.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        request = urllib.request.Request(url, headers=accept, method="HEAD")
+        with opener.open(request, timeout=5):
+            return True
+    except OSError:
+        return False
