@@ -72,6 +72,8 @@ def prepare(settings: Settings, binaries: Path) -> None:
         raise ServerError(f"{data} is not a PostgreSQL data folder; set PGDATA to a new path")
     if version.read_text().strip() != expected:
         raise ServerError(f"{data} is not of PostgreSQL {expected}; dump it and restore it")
+    # A volume's owner may have opened it to a group, which PostgreSQL refuses.
+    data.chmod(0o700)
     conf = {"port": str(settings.port), "listen_addresses": settings.listen, **settings.extra}
     (data / "postgresql.conf").write_text(postgresql_conf(conf))
     (data / "pg_hba.conf").write_text(pg_hba_conf())
