@@ -1,0 +1,46 @@
+"""Settings: every wrong variable is named in one line, and no secret is shown."""
+
+import pytest
+
+from apps.gateway.settings import BadSettings, read
+
+GOOD = {
+    "LANE": "blue",
+    "DATABASE_URL": "postgresql://gateway:hidden@db/switchyard",
+    "ASSERTION_KEY": "ab" * 32,
+}
+
+
+def test_defaults_follow_the_lane() -> None:
+    settings = read(GOOD)
+    assert settings.pipeline_address == "pipeline-blue:8001"
+    assert (settings.port, settings.admin_port, settings.answer_max_tokens) == (8080, 8081, 48)
+    assert settings.host == "127.0.0.1"
+
+
+def test_a_setting_never_shows_its_secrets() -> None:
+    shown = repr(read(GOOD)) + str(read(GOOD))
+    assert "hidden" not in shown
+    assert "abab" not in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("LANE", "red"),
+        ("ASSERTION_KEY", ""),
+        ("ASSERTION_KEY", "xyz"),
+        ("DATABASE_URL", ""),
+        ("PIPELINE_ADDRESS", "http://x:1"),
+        ("PORT", "70000"),
+        ("PORT", "eighty"),
+        ("ANSWER_MAX_TOKENS", "0"),
+        ("DEADLINE_S", "nan"),
+        ("MAX_IN_FLIGHT", "-1"),
+    ],
+)
+def test_a_wrong_variable_is_named(name: str, value: str) -> None:
+    with pytest.raises(BadSettings) as error:
+        read(GOOD | {name: value})
+    assert name in str(error.value)
+    assert "\n" not in str(error.value)
