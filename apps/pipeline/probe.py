@@ -35,16 +35,6 @@ class Prober:
         """Close the connection."""
         self._client.close()
 
-    def successes(self) -> dict[str, int]:
-        """How many requests each model has answered; empty while the server starts."""
-        try:
-            statistics = self._client.get_inference_statistics(client_timeout=TIMEOUT_S)
-        except triton.InferenceServerException:
-            return {}
-        return {
-            one.name: int(one.inference_stats.success.count) for one in statistics.model_stats
-        }
-
     def ask(self, model: str) -> None:
         """Return after one answer from `model`; raises ProbeFailed."""
         try:

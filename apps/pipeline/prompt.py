@@ -1,33 +1,34 @@
-"""What the language model is asked, in English: a little general explanation, no new number."""
+"""What the language model is asked, in English: to say the facts kindly, no number of its own.
+
+The customer's words are left out: they could only tell the model to do something else.
+"""
 
 from collections.abc import Sequence
 
+from apps.pipeline.analytes import about
 from apps.pipeline.reply import Fact
 
-# Reading the prompt is what the customer waits for before the model's first word.
-MAX_QUERY_CHARS = 120
-MAX_FACTS = 3
-_TASKS = {
-    "insurance_balance": "Explain in general what this health insurance balance is for.",
-    "lab_report": "Explain in general what these laboratory values are about.",
-}
 
-
-def prompt_for(intent: str, query: str, facts: Sequence[Fact]) -> str:
-    """A prompt of about 100 tokens. The customer has already read the facts."""
-    known = "; ".join(_said(fact) for fact in _telling(facts))
+def prompt_for(intent: str, facts: Sequence[Fact]) -> str:
+    """A prompt of less than 100 tokens: reading it is what the first word waits for."""
+    known = _balance(facts) if intent == "insurance_balance" else _laboratory(facts)
     return (
-        f"A customer asks: {query[:MAX_QUERY_CHARS]}\n"
-        f"They have just read: {known}.\n"
-        f"{_TASKS[intent]} Use one or two short, friendly sentences and no numbers."
+        f"Facts: {known}\n"
+        "Explain these facts in one or two short, friendly sentences without numbers."
     )
 
 
-def _telling(facts: Sequence[Fact]) -> list[Fact]:
-    """The facts worth explaining: those out of range, or else the first ones."""
-    flagged = [fact for fact in facts if fact.flag in ("low", "high")]
-    return (flagged or list(facts))[:MAX_FACTS]
+def _balance(facts: Sequence[Fact]) -> str:
+    balance = next(fact for fact in facts if fact.name == "balance")
+    return (
+        f"My health insurance balance is {balance.value} {balance.unit}. The balance is what the"
+        " insurance can still pay for my treatment this year."
+    )
 
 
-def _said(fact: Fact) -> str:
-    return " ".join(word for word in (fact.label, fact.value, fact.unit, fact.flag) if word)
+def _laboratory(facts: Sequence[Fact]) -> str:
+    """The first value out of range, or else the first: the small model mixes up two."""
+    results = [fact for fact in facts if fact.flag]
+    telling = [fact for fact in results if fact.flag != "normal"]
+    fact = (telling or results)[0]
+    return f"My {fact.label} is {fact.value} {fact.unit} ({fact.flag}). {about(fact, 'en')}".strip()

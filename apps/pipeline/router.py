@@ -84,14 +84,14 @@ class Router:
             return
         with self._stage(reply, "render"):
             reply.text = self._render(reply.intent, reply)
-        self._ask_model(message, reply)
+        self._ask_model(reply)
 
-    def _ask_model(self, message: Query, reply: Reply) -> None:
+    def _ask_model(self, reply: Reply) -> None:
         """Let the model add words, but only to facts, and only in a language it knows."""
         if not reply.facts:
             return
         if reply.language == _MODEL_KNOWS:
-            reply.prompt = prompt_for(reply.intent, message.text, reply.facts)
+            reply.prompt = prompt_for(reply.intent, reply.facts)
         else:
             reply.omit("model_words", f"the model does not know {reply.language}")
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from apps.pipeline import backend, health_http, processes
 from apps.pipeline.health import Health
 from apps.pipeline.intents.train import ensure
+from apps.pipeline.metrics import progress
 from apps.pipeline.probe import MODELS, Prober, ProbeFailed
 from apps.pipeline.settings import Settings, SettingsError
 
@@ -54,7 +55,7 @@ def _run(settings: Settings, folder: Path, begun: float) -> int:
         preexec_fn=_die_with_parent,
     )
     try:
-        return Watch(server, health, settings.grpc_port, begun).until(stop)
+        return Watch(server, health, settings, begun).until(stop)
     finally:
         health.stopping = True
         _end(server)
@@ -67,13 +68,18 @@ class Watch:
     """Looks at one server every second and tells `health` what it saw."""
 
     def __init__(
-        self, server: "subprocess.Popen[bytes]", health: Health, port: int, begun: float
+        self,
+        server: "subprocess.Popen[bytes]",
+        health: Health,
+        settings: Settings,
+        begun: float,
     ) -> None:
         self._server = server
         self._health = health
-        self._prober = Prober(f"127.0.0.1:{port}")
+        self._prober = Prober(f"127.0.0.1:{settings.grpc_port}")
+        self._metrics_port = settings.metrics_port
         self._begun = begun
-        self._counts: dict[str, int] = {}
+        self._counts: dict[str, float] = {}
         self._stubs: dict[int, str] = {}
 
     def until(self, stop: threading.Event) -> int:
@@ -96,7 +102,7 @@ class Watch:
 
     def _look(self) -> None:
         now = time.monotonic()
-        counts = self._prober.successes()
+        counts = progress(self._metrics_port)
         for model in MODELS:
             if counts.get(model, 0) > self._counts.get(model, 0):
                 self._health.success(model, now)

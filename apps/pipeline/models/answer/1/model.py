@@ -13,6 +13,7 @@ import numpy as np
 import triton_python_backend_utils as pb
 
 from apps.engine import Engine, Generator, Model, Piece, default_path
+from apps.pipeline.metrics import TOKENS_METRIC
 from apps.pipeline.streams import Job, Streams
 from apps.pipeline.triton import bytes_tensor, log, read_bytes
 
@@ -26,8 +27,9 @@ _LAST = pb.TRITONSERVER_RESPONSE_COMPLETE_FINAL
 class _Client:
     """One Triton response stream."""
 
-    def __init__(self, sender: Any) -> None:
+    def __init__(self, sender: Any, tokens: Any) -> None:
         self._sender = sender
+        self._tokens = tokens
 
     def stopped(self) -> bool:
         return bool(self._sender.is_cancelled())
@@ -41,6 +43,7 @@ class _Client:
             bytes_tensor("finish", piece.finish),
         ]
         self._sender.send(pb.InferenceResponse(tensors), flags=_LAST if piece.finish else 0)
+        self._tokens.increment(1)
 
     def failed(self, reason: str) -> None:
         self._sender.send(pb.InferenceResponse(error=pb.TritonError(reason)), flags=_LAST)
@@ -53,6 +56,10 @@ class TritonPythonModel:
         """Load the model; Triton waits, so the server is not ready before the engine is warm."""
         engine = Engine(Model.open(default_path()), progress=lambda line: log.info("%s", line))
         self._generator = Generator(engine)
+        self._family = pb.MetricFamily(
+            name=TOKENS_METRIC, description="Tokens generated", kind=pb.MetricFamily.COUNTER
+        )
+        self._tokens = self._family.Metric(labels={})
         self._streams = Streams(RUNNING, WAITING)
         self._thread = threading.Thread(target=self._streams.run, name="engine")
         self._thread.start()
@@ -60,7 +67,7 @@ class TritonPythonModel:
     def execute(self, requests: list[Any]) -> None:
         """Enqueue; the responses come from the engine's thread."""
         for request in requests:
-            client = _Client(request.get_response_sender())
+            client = _Client(request.get_response_sender(), self._tokens)
             prompt = read_bytes(request, "prompt").decode("utf-8", "replace")
             wanted = int(pb.get_input_tensor_by_name(request, "max_tokens").as_numpy()[0])
             if not prompt or len(prompt) > MAX_PROMPT_CHARS:

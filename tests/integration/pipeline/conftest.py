@@ -1,0 +1,164 @@
+"""The real pipeline: Triton with all six models, on a real PostgreSQL and tickets service."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tritonclient.grpc as triton
+
+ROOT = Path(__file__).parents[3]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def get(url: str) -> tuple[int, str]:
+    """(status, body); (0, reason) when nobody answers."""
+    try:
+        with urllib.request.urlopen(url, timeout=5) as response:
+            return response.status, response.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+    except OSError as error:
+        return 0, str(error)
+
+
+def wait_for(url: str, seconds: float, process: "subprocess.Popen[bytes]") -> None:
+    end = time.monotonic() + seconds
+    answer: tuple[int, str] = (0, "")
+    while time.monotonic() < end:
+        assert process.poll() is None, f"ended with {process.returncode} before {url} was ready"
+        answer = get(url)
+        if answer[0] == 200:
+            return
+        time.sleep(0.2)
+    raise AssertionError(f"{url} is not ready after {seconds} s: {answer}")
+
+
+def tensor(name: str, value: str | bytes) -> Any:
+    raw = value.encode() if isinstance(value, str) else value
+    one = triton.InferInput(name, [1], "BYTES")
+    one.set_data_from_numpy(np.array([raw], np.object_))
+    return one
+
+
+@dataclass
+class Pipeline:
+    """One running supervisor."""
+
+    process: "subprocess.Popen[bytes]"
+    grpc: str
+    health: str
+    client: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.client = triton.InferenceServerClient(self.grpc)
+
+    def ask(
+        self,
+        query: str | bytes,
+        assertion: str = "",
+        message_id: str = "m-1",
+        request_id: str = "r-1",
+        timeout: float = 20,
+    ) -> dict[str, Any]:
+        inputs = [
+            tensor("query", query),
+            tensor("assertion", assertion),
+            tensor("message_id", message_id),
+            tensor("request_id", request_id),
+        ]
+        result = self.client.infer("assistant", inputs, client_timeout=timeout)
+        reply: dict[str, Any] = json.loads(result.as_numpy("result")[0])
+        return reply
+
+    def stubs(self) -> dict[str, list[int]]:
+        """{model: pids} of the model processes."""
+        from apps.pipeline.processes import stubs
+
+        found: dict[str, list[int]] = {}
+        for pid, model in stubs(self.server_pid()).items():
+            found.setdefault(model, []).append(pid)
+        return found
+
+    def server_pid(self) -> int:
+        text = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return int(text.split()[0])
+
+
+@contextmanager
+def run_pipeline(database_url: str, tickets_url: str, **more: str) -> Iterator[Pipeline]:
+    ports = {name: str(free_port()) for name in ("GRPC_PORT", "HEALTH_PORT", "METRICS_PORT")}
+    environment = {
+        **os.environ,
+        "DATABASE_URL": database_url,
+        "TICKETS_URL": tickets_url,
+        "LANE": "local",
+        **ports,
+        **more,
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-m", "apps.pipeline"], cwd=ROOT, env=environment
+    )
+    try:
+        health = f"http://127.0.0.1:{ports['HEALTH_PORT']}"
+        wait_for(f"{health}/readyz", 90, process)
+        yield Pipeline(process, f"127.0.0.1:{ports['GRPC_PORT']}", health)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(40)
+
+
+@contextmanager
+def run_tickets(postgres: Any) -> Iterator[str]:
+    port = free_port()
+    environment = {
+        **os.environ,
+        "DATABASE_URL": postgres.url("tickets"),
+        "ASSERTION_KEY": postgres.assertion_key.hex(),
+        "STAFF_TOKEN": "staff-token-of-the-tests",
+        "LANE": "local",
+        "HOST": "127.0.0.1",
+        "PORT": str(port),
+    }
+    process = subprocess.Popen([sys.executable, "-m", "apps.tickets"], cwd=ROOT, env=environment)
+    try:
+        wait_for(f"http://127.0.0.1:{port}/readyz", 30, process)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@pytest.fixture(scope="session")
+def running_tickets(running_postgres: Any) -> Iterator[str]:
+    with run_tickets(running_postgres) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def running_pipeline(running_postgres: Any, running_tickets: str) -> Iterator[Pipeline]:
+    with run_pipeline(running_postgres.url("assistant"), running_tickets) as pipeline:
+        yield pipeline
+
+
+@pytest.fixture
+def pipeline(running_pipeline: Pipeline, postgres: Any) -> Pipeline:
+    """The running pipeline; tickets start at 1."""
+    return running_pipeline
