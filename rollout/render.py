@@ -67,14 +67,19 @@ def render_text(checkout: Path, overlay: str, timeout_s: float = TIMEOUT_S) -> s
 
 def parse(text: str, where: str) -> list[Manifest]:
     """The objects of a YAML stream; anything that is not a Kubernetes object is an error."""
-    try:
-        found = [item for item in yaml.load_all(text, Loader=_LOADER) if item is not None]
-    except yaml.YAMLError as bad:
-        raise RenderError(f"{where}: not YAML: {' '.join(str(bad).split())}") from bad
+    found = load(text, where)
     for item in found:
         if not isinstance(item, dict) or not item.get("kind") or not item.get("metadata"):
             raise RenderError(f"{where}: a document without kind and metadata: remove or mend it")
     return found
+
+
+def load(text: str, where: str) -> list[Any]:
+    """The documents of a YAML stream, empty ones left out."""
+    try:
+        return [item for item in yaml.load_all(text, Loader=_LOADER) if item is not None]
+    except yaml.YAMLError as bad:
+        raise RenderError(f"{where}: not YAML: {' '.join(str(bad).split())}") from bad
 
 
 def _environment() -> dict[str, str]:

@@ -1,0 +1,68 @@
+"""Read a candidate's manifests before anything is applied: what must not be in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from rollout import patches
+from rollout.compare import against, pair
+from rollout.finding import Finding
+from rollout.names import LANES, Names
+from rollout.render import Manifest, RenderError, render
+from rollout.rules import (
+    Rule,
+    applied,
+    at_home,
+    image_by_digest,
+    no_role,
+    no_size,
+    own_subjects,
+    secure_pod,
+)
+
+__all__ = ["Finding", "Kind", "against", "examine", "lint", "pair"]
+
+Kind = Literal["canary", "prod", "staging", "platform"]
+
+
+def lint(objects: Sequence[Manifest], kind: Kind) -> list[Finding]:
+    """What is wrong with the rendered `objects` of an overlay of this kind."""
+    names = Names()
+    rules: list[Rule] = [image_by_digest, no_role]
+    if kind == "platform":
+        rules += [own_subjects(objects)]
+    elif kind == "staging":
+        rules += [applied, no_size, secure_pod, at_home(names.staging, ("staging",))]
+    else:
+        rules += [applied, no_size, secure_pod, at_home(names.lanes, LANES)]
+    return [finding for item in objects for rule in rules for finding in rule(item)]
+
+
+def examine(checkout: Path, lane: str, previous: Sequence[Manifest] | None = None) -> list[Finding]:
+    """Everything about a candidate's tree for one lane.
+
+    `previous`: the manifests of the release that serves, rendered for the same
+    lane, if there are any.
+    """
+    overlays: dict[Kind, str] = {
+        "canary": f"deploy/overlays/canary/{lane}",
+        "prod": f"deploy/overlays/prod/{lane}",
+        "staging": "deploy/overlays/staging",
+    }
+    found: list[Finding] = []
+    rendered: dict[Kind, list[Manifest]] = {}
+    for kind, overlay in overlays.items():
+        try:
+            rendered[kind] = render(checkout, overlay)
+        except RenderError as bad:
+            where, what = str(bad).split(": ", 1)
+            remedy = f"mend it until `kubectl kustomize {overlay}` succeeds"
+            found.append(Finding("render", where, what, remedy))
+            continue
+        found += lint(rendered[kind], kind) + patches.unmatched(checkout, overlay)
+    if "canary" in rendered and "prod" in rendered:
+        found += pair(rendered["canary"], rendered["prod"])
+        found += against(previous or [], rendered["canary"])
+    return list(dict.fromkeys(found))

@@ -1,0 +1,88 @@
+"""What keeps a pod from being as restricted as every workload here must be.
+
+The level `restricted` of the Pod Security Standards, and what we ask beyond it:
+a read-only root, a numeric user, requests, a memory limit, and no API token
+that nobody asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+Spec = dict[str, Any]
+
+VOLUMES = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim"}
+VOLUMES |= {"projected", "secret"}
+PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
+
+
+def weaknesses(pod: Spec, *, probes: bool = True) -> Iterator[str]:
+    """One phrase for each thing to mend in a pod's `spec`; `probes`: whether it runs on."""
+    yield from _pod(pod)
+    yield from _volumes(pod)
+    for container in pod.get("initContainers", []):
+        yield from _container(container, pod)
+    for container in pod.get("containers", []):
+        yield from _container(container, pod)
+        if probes:
+            for probe in PROBES:
+                if probe not in container:
+                    yield f"container {container.get('name')} has no {probe}"
+
+
+def _pod(pod: Spec) -> Iterator[str]:
+    for field in ("hostNetwork", "hostPID", "hostIPC"):
+        if pod.get(field):
+            yield f"{field} is set"
+    if pod.get("automountServiceAccountToken") is None:
+        yield "automountServiceAccountToken is not set"
+    if pod.get("automountServiceAccountToken") and not pod.get("serviceAccountName"):
+        yield "an API token is mounted but no serviceAccountName is set"
+    if pod.get("enableServiceLinks") is not False:
+        yield "enableServiceLinks is not false: other Services would become its environment"
+
+
+def _volumes(pod: Spec) -> Iterator[str]:
+    for volume in pod.get("volumes", []):
+        name, kinds = volume.get("name"), set(volume) - {"name"}
+        if kinds - VOLUMES:
+            yield f"volume {name} is of a kind that a restricted pod may not have"
+        if "emptyDir" in volume and "sizeLimit" not in (volume["emptyDir"] or {}):
+            yield f"emptyDir {name} has no sizeLimit"
+
+
+def _container(container: Spec, pod: Spec) -> Iterator[str]:
+    name = container.get("name")
+    own, shared = container.get("securityContext") or {}, pod.get("securityContext") or {}
+
+    def setting(field: str) -> Any:
+        return own.get(field, shared.get(field))
+
+    if own.get("privileged"):
+        yield f"container {name} is privileged"
+    if setting("runAsNonRoot") is not True or not setting("runAsUser"):
+        yield f"container {name} does not run as a numbered user other than root"
+    if (setting("seccompProfile") or {}).get("type") not in ("RuntimeDefault", "Localhost"):
+        yield f"container {name} has no seccomp profile"
+    if own.get("allowPrivilegeEscalation") is not False:
+        yield f"container {name} may escalate its privileges"
+    if own.get("readOnlyRootFilesystem") is not True:
+        yield f"container {name} may write to its root"
+    if "ALL" not in (own.get("capabilities") or {}).get("drop", []):
+        yield f"container {name} does not drop ALL capabilities"
+    if set((own.get("capabilities") or {}).get("add", [])) - {"NET_BIND_SERVICE"}:
+        yield f"container {name} adds capabilities"
+    for port in container.get("ports", []):
+        if port.get("hostPort"):
+            yield f"container {name} takes a port of the node"
+    yield from _resources(container)
+
+
+def _resources(container: Spec) -> Iterator[str]:
+    resources, name = container.get("resources") or {}, container.get("name")
+    for kind in ("cpu", "memory"):
+        if kind not in resources.get("requests", {}):
+            yield f"container {name} requests no {kind}"
+    if "memory" not in resources.get("limits", {}):
+        yield f"container {name} has no memory limit"
