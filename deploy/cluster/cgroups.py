@@ -10,7 +10,7 @@ from deploy.cluster.errors import ClusterError
 from deploy.cluster.processes import Process, identify
 
 # Weight of the whole cluster against a single process outside it (1024).
-_CPU_SHARES = "8192"
+_CPU_WEIGHTS = {"cpu.shares": "8192", "cpu.weight": "313"}
 _SYSTEM = "system"
 
 
@@ -48,13 +48,27 @@ def ensure(name: str) -> None:
     for root in found.values():
         group = root / name
         group.mkdir(exist_ok=True)
+        if root == tracker(found):
+            _hand_down(root)
+            _hand_down(group)
         # Without processors and memory of its own a version 1 cpuset takes no process.
         for setting in ("cpuset.cpus", "cpuset.mems"):
             if (root / setting).exists() and not (group / setting).read_text().strip():
                 (group / setting).write_text((root / setting).read_text())
-        if (group / "cpu.shares").exists():
-            (group / "cpu.shares").write_text(_CPU_SHARES)
+        for setting, weight in _CPU_WEIGHTS.items():
+            if (group / setting).exists():
+                (group / setting).write_text(weight)
     (tracker(found) / name / _SYSTEM).mkdir(exist_ok=True)
+
+
+def _hand_down(group: Path) -> None:
+    """Let the children of a version 2 group have every controller that it has.
+
+    The top of the hierarchy keeps this when the cluster goes: others may have come to use it.
+    """
+    if (group / "cgroup.controllers").exists():
+        controllers = (group / "cgroup.controllers").read_text().split()
+        (group / "cgroup.subtree_control").write_text(" ".join(f"+{c}" for c in controllers))
 
 
 def enter(name: str) -> None:

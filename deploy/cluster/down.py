@@ -12,9 +12,9 @@ from pathlib import Path
 from deploy.cluster import cgroups, host, mounts, processes, teardown
 from deploy.cluster.errors import ClusterError
 from deploy.cluster.processes import Process
+from deploy.cluster.records import read_records
 from deploy.cluster.shell import run
 from deploy.cluster.steps import step
-from deploy.cluster.supervisor import read_records
 from deploy.cluster.teardown import Remains
 from deploy.cluster.topology import Cluster
 from deploy.cluster.wish import supervisor

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from deploy.cluster import processes
 from deploy.cluster.api import Api
-from deploy.cluster.supervisor import read_records
+from deploy.cluster.records import read_records
 from deploy.cluster.topology import Cluster
 from deploy.cluster.wish import read_wish, supervisor
 

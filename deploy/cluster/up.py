@@ -22,10 +22,11 @@ from deploy.cluster import (
     processes,
 )
 from deploy.cluster.errors import ClusterError
+from deploy.cluster.keeper import reachable
 from deploy.cluster.processes import Process
+from deploy.cluster.records import read_records
 from deploy.cluster.status import component_states
 from deploy.cluster.steps import step
-from deploy.cluster.supervisor import reachable, read_records
 from deploy.cluster.topology import Cluster
 from deploy.cluster.wish import supervisor, write_wish
 

@@ -64,7 +64,7 @@ def _host() -> dict[str, object]:
         "rules": [line for line in rules.splitlines() if not line.startswith(("#", ":"))],
         "routes": routes,
         "interfaces": sorted(os.listdir("/sys/class/net")),
-        "mounts": sorted(line.split()[4] for line in mounted if "switchyard" in line),
+        "mounts": sorted(line for line in mounted if NAME in line or "/run/netns " in line),
         "host": host.look(),
     }
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from deploy.cluster import processes, supervisor, teardown
+from deploy.cluster import keeper, processes, records, teardown
 from deploy.cluster.processes import Process
 from deploy.cluster.status import ComponentState, Status, render
 from deploy.cluster.teardown import Command, Kill, Remains, RemoveState, Restore
@@ -74,15 +74,15 @@ def test_end_kills_a_process_that_ignores_term_and_counts_a_zombie_as_dead() -> 
 
 
 def test_restart_delay_doubles_up_to_its_limit() -> None:
-    assert supervisor.delay(0) == 0
-    assert supervisor.delay(2) == 2 * supervisor.delay(1)
-    assert supervisor.delay(50) == supervisor.LONGEST_DELAY_S
+    assert keeper.delay(0) == 0
+    assert keeper.delay(2) == 2 * keeper.delay(1)
+    assert keeper.delay(50) == keeper.LONGEST_DELAY_S
 
 
 def test_half_written_record_counts_as_none(tmp_path: Path) -> None:
     (tmp_path / "pids").mkdir()
     (tmp_path / "pids" / "etcd.json").write_text('{"process": {"pid": 1')
-    assert supervisor.read_records(tmp_path) == {}
+    assert records.read_records(tmp_path) == {}
 
 
 def test_status_says_where_to_read_about_a_dead_component() -> None:
