@@ -11,8 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from deploy.cluster.errors import ClusterError
 from deploy.cluster.topology import Cluster
 
@@ -24,7 +22,7 @@ class Api:
     """A client with the admin's token."""
 
     def __init__(self, cluster: Cluster) -> None:
-        config = yaml.safe_load(cluster.kubeconfig.read_text())
+        config = json.loads(cluster.kubeconfig.read_text())
         self._url = cluster.api_url
         self._token = config["users"][0]["user"]["token"]
         self._context = ssl.create_default_context(cafile=str(cluster.credentials / "ca.crt"))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
-
-import yaml
 
 from deploy.cluster.shell import run
 from deploy.cluster.topology import DNS_DOMAIN, Cluster
@@ -25,22 +24,31 @@ USERS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def token_file(tokens: Mapping[str, str], node: str) -> str:
-    """The API server's token file: `token,user,uid,"groups"` a line."""
+def token_file(of: Mapping[str, str], node: str) -> str:
+    """The API server's token file: `token,user,uid,"groups"` a line, in the order of USERS."""
     lines = []
     for client, (user, group) in USERS.items():
         name = user.format(node=node)
-        lines.append(f'{tokens[client]},{name},{name},"{group}"\n')
+        lines.append(f'{of[client]},{name},{name},"{group}"\n')
     return "".join(lines)
 
 
+def tokens(text: str) -> dict[str, str]:
+    """The token of each client: inverse of `token_file`."""
+    found = [line.partition(",")[0] for line in text.splitlines()]
+    return dict(zip(USERS, found, strict=True))
+
+
 def kubeconfig(cluster: Cluster, authority: bytes, client: str, token: str) -> str:
-    """A kubeconfig with the authority's certificate (PEM) and a bearer token inside."""
+    """A kubeconfig with the authority's certificate (PEM) and a bearer token inside.
+
+    It is JSON, which is YAML as well and loads without a YAML parser.
+    """
     place = {
         "server": cluster.api_url,
         "certificate-authority-data": base64.b64encode(authority).decode(),
     }
-    return yaml.safe_dump(
+    return json.dumps(
         {
             "apiVersion": "v1",
             "kind": "Config",
@@ -51,7 +59,7 @@ def kubeconfig(cluster: Cluster, authority: bytes, client: str, token: str) -> s
             ],
             "current-context": cluster.name,
         },
-        sort_keys=False,
+        indent=1,
     )
 
 
@@ -77,12 +85,12 @@ def ensure(cluster: Cluster) -> None:
         _write_secret(folder / "service-accounts.pub", public)
         _write_secret(folder / "service-accounts.key", private)
     if not (folder / "tokens.csv").exists():
-        tokens = {client: secrets.token_hex(24) for client in USERS}
-        authority = (folder / "ca.crt").read_bytes()
-        for client, token in tokens.items():
-            text = kubeconfig(cluster, authority, client, token)
-            _write_secret(folder / f"{client}.kubeconfig", text)
-        _write_secret(folder / "tokens.csv", token_file(tokens, cluster.name))
+        fresh = {client: secrets.token_hex(24) for client in USERS}
+        _write_secret(folder / "tokens.csv", token_file(fresh, cluster.name))
+    authority = (folder / "ca.crt").read_bytes()
+    for client, token in tokens((folder / "tokens.csv").read_text()).items():
+        text = kubeconfig(cluster, authority, client, token)
+        _write_secret(folder / f"{client}.kubeconfig", text)
     _write_secret(cluster.kubeconfig, (folder / "admin.kubeconfig").read_text())
 
 
@@ -115,7 +123,9 @@ def _signed(folder: Path, name: str, subject: str, alternatives: str) -> None:
 
 
 def _write_secret(path: Path, text: str) -> None:
-    """Write so that no reader ever sees a half file or a wider mode."""
+    """Write, if it differs, so that no reader ever sees a half file or a wider mode."""
+    if path.exists() and path.read_text() == text:
+        return
     temporary = path.with_name(f".{path.name}.new")
     temporary.unlink(missing_ok=True)
     with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

@@ -165,14 +165,16 @@ def test_nothing_but_the_api_server_listens_for_pods() -> None:
 
 
 def test_token_file_gives_the_node_its_own_user_and_group() -> None:
-    text = credentials.token_file({name: f"t-{name}" for name in credentials.USERS}, "node-a")
+    given = {name: f"t-{name}" for name in credentials.USERS}
+    text = credentials.token_file(given, "node-a")
+    assert credentials.tokens(text) == given
     lines = dict(line.split(",", 1) for line in text.splitlines())
     assert lines["t-kubelet"] == 'system:node:node-a,system:node:node-a,"system:nodes"'
     assert lines["t-admin"].endswith('"system:masters"')
 
 
 def test_kubeconfig_names_the_cluster_and_carries_the_authority() -> None:
-    config = yaml.safe_load(credentials.kubeconfig(USUAL, b"PEM", "admin", "secret"))
+    config = json.loads(credentials.kubeconfig(USUAL, b"PEM", "admin", "secret"))
     assert config["clusters"][0]["cluster"]["server"] == USUAL.api_url
     assert config["clusters"][0]["cluster"]["certificate-authority-data"] == "UEVN"
     assert config["users"][0]["user"] == {"token": "secret"}
