@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -53,16 +55,24 @@ def examine(checkout: Path, lane: str, previous: Sequence[Manifest] | None = Non
     }
     found: list[Finding] = []
     rendered: dict[Kind, list[Manifest]] = {}
-    for kind, overlay in overlays.items():
-        try:
-            rendered[kind] = render(checkout, overlay)
-        except RenderError as bad:
-            where, what = str(bad).split(": ", 1)
-            remedy = f"mend it until `kubectl kustomize {overlay}` succeeds"
-            found.append(Finding("render", where, what, remedy))
-            continue
-        found += lint(rendered[kind], kind) + patches.unmatched(checkout, overlay)
+    with ThreadPoolExecutor(len(overlays)) as pool:
+        results = pool.map(partial(_rendered, checkout), overlays.values())
+        for (kind, overlay), result in zip(overlays.items(), results, strict=True):
+            if isinstance(result, Finding):
+                found.append(result)
+                continue
+            rendered[kind] = result
+            found += lint(result, kind) + patches.unmatched(checkout, overlay)
     if "canary" in rendered and "prod" in rendered:
         found += pair(rendered["canary"], rendered["prod"])
         found += against(previous or [], rendered["canary"])
     return list(dict.fromkeys(found))
+
+
+def _rendered(checkout: Path, overlay: str) -> list[Manifest] | Finding:
+    try:
+        return render(checkout, overlay)
+    except RenderError as bad:
+        where, what = str(bad).split(": ", 1)
+        remedy = f"mend it until `kubectl kustomize {overlay}` succeeds"
+        return Finding("render", where, what, remedy)
