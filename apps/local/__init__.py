@@ -1,0 +1,1 @@
+"""The whole assistant on this machine, without Kubernetes: `python -m apps.local` or `make run`."""
