@@ -84,6 +84,9 @@ def main() -> int:
     except ClusterError as error:
         print(f"cluster: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("cluster: interrupted; the same command continues it", file=sys.stderr)
+        return 130
 
 
 if __name__ == "__main__":

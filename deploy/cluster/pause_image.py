@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import tarfile
 import tempfile
 import urllib.request
@@ -78,17 +79,18 @@ def push(cluster: Cluster, binary: Path) -> None:
     target = reference(cluster, binary)
     if _present(cluster, target.rpartition(":")[2]):
         return
+    # The registry is a neighbour: never ask a proxy for it.
+    env = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
     with tempfile.NamedTemporaryFile(suffix=".tar") as file:
         file.write(archive(binary.read_bytes()))
         file.flush()
         run(["skopeo", "copy", "--insecure-policy", "--quiet", "--dest-tls-verify=false",
-             f"oci-archive:{file.name}", f"docker://{target}"])  # fmt: skip
+             f"oci-archive:{file.name}", f"docker://{target}"], env=env)  # fmt: skip
 
 
 def _present(cluster: Cluster, tag: str) -> bool:
     url = f"http://{cluster.registry}/v2/switchyard/pause/manifests/{tag}"
     accept = {"Accept": f"{_MEDIA}.manifest.v1+json"}
-    # Never through a proxy that the environment names.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         request = urllib.request.Request(url, headers=accept, method="HEAD")

@@ -111,10 +111,21 @@ def _start_supervisor(cluster: Cluster) -> None:
             stderr=log,
             cwd="/",
             start_new_session=True,
-            env={**os.environ, "PYTHONPATH": str(_REPOSITORY), "SWITCHYARD_CLUSTER": cluster.name},
+            env=_environment(cluster),
         )
     log_path = cluster.logs / "supervisor.log"
     api.wait(lambda: supervisor(cluster) is not None, "no supervisor", log_path, 20)
+
+
+def _environment(cluster: Cluster) -> dict[str, str]:
+    """Environment of all processes: none of the caller's proxies, tokens or settings."""
+    return {
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": "/root",
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": str(_REPOSITORY),
+        "SWITCHYARD_CLUSTER": cluster.name,
+    }
 
 
 def _survivor(cluster: Cluster) -> Process | None:
