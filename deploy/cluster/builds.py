@@ -105,8 +105,8 @@ def _build(build: Build, result: Path) -> None:
     compiler = "go" if build.package else "gcc"
     if shutil.which(compiler) is None:
         raise ClusterError(
-            f"build {build.name}: {compiler} is not installed; install Go 1.21 or newer"
-            f" (it fetches {GO_TOOLCHAIN} by itself) and gcc, then run it again"
+            f"build {build.name}: {compiler} is not installed; run it as `make up` does, with"
+            " .venv/bin first in PATH and the Debian packages of deploy/cluster/packages.py"
         )
     result.parent.mkdir(parents=True, exist_ok=True)
     output = Path(tempfile.mkdtemp(dir=result.parent)) / build.name
