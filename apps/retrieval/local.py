@@ -21,6 +21,7 @@ from apps.retrieval.server import ServerError, Settings, check, installation, pr
 
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 20
+SETTLE_S = 3
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
 
@@ -44,25 +45,20 @@ class LocalServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "LocalServer":
-        owner = self._settings.owner
-        binaries = _reachable_installation(self.folder, owner)
+        binaries = _reachable_installation(self.folder, self._settings.owner)
         prepare(self._settings, binaries)
-        with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [binaries / "bin" / "postgres", "-D", self._settings.data],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd="/",
-                env={"PATH": "/usr/bin:/bin"},
-                start_new_session=True,
-                preexec_fn=_stop_with_parent,
-                user=owner.pw_uid if owner else None,
-                group=owner.pw_gid if owner else None,
-                extra_groups=[] if owner else None,
-            )
-        self._wait()
-        return self
+        settled = time.monotonic() + SETTLE_S
+        while True:
+            self._process = self._start(binaries)
+            try:
+                self._wait()
+            except ServerError:
+                # The last processes of a server that was just killed may still hold the folder.
+                if time.monotonic() > settled:
+                    raise
+                time.sleep(0.2)
+            else:
+                return self
 
     def __exit__(
         self,
@@ -94,6 +90,23 @@ class LocalServer:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+    def _start(self, binaries: Path) -> subprocess.Popen[bytes]:
+        owner = self._settings.owner
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                [binaries / "bin" / "postgres", "-D", self._settings.data],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd="/",
+                env={"PATH": "/usr/bin:/bin"},
+                start_new_session=True,
+                preexec_fn=_stop_with_parent,
+                user=owner.pw_uid if owner else None,
+                group=owner.pw_gid if owner else None,
+                extra_groups=[] if owner else None,
+            )
 
     def _wait(self) -> None:
         assert self._process is not None

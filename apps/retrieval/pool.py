@@ -20,7 +20,7 @@ class TryLater(Exception):
 
 
 class Pool:
-    """At most `size` connections to `url`; each transaction ends within `deadline_s` seconds.
+    """`size` connections to `url`, kept open; each transaction ends within `deadline_s` seconds.
 
     `read_only` gives each transaction one snapshot and refuses writes. Opening never waits for
     the server: a server that is away is a `TryLater` of the transaction, and its return is
@@ -34,7 +34,8 @@ class Pool:
         self._read_only = read_only
         self._pool: ConnectionPool[Connection] = ConnectionPool(
             url,
-            min_size=1,
+            # All from the start: in a burst, connecting would be the slowest part of it.
+            min_size=size,
             max_size=size,
             max_waiting=16 * size,
             timeout=deadline_s,

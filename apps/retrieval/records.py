@@ -51,10 +51,10 @@ class LabResult:
     def reference(self) -> str:
         """The reference range as text: `3.9–6.1`, `≤ 5.2`, `≥ 1.0`, or empty if open."""
         if self.low is not None and self.high is not None:
-            return f"{self.low}–{self.high}"
+            return f"{self.low:f}–{self.high:f}"
         if self.high is not None:
-            return f"≤ {self.high}"
-        return f"≥ {self.low}" if self.low is not None else ""
+            return f"≤ {self.high:f}"
+        return f"≥ {self.low:f}" if self.low is not None else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ _HEADERS = {
 
 def create_app(settings: Settings) -> Starlette:
     """Return the ASGI application; its pool opens and closes with the server."""
-    pool = Pool(settings.database_url, size=8, deadline_s=2.5)
+    pool = Pool(settings.database_url, size=4, deadline_s=2.5)
     service = Service(Store(pool), settings)
 
     @asynccontextmanager

@@ -1,5 +1,6 @@
 """Tickets in PostgreSQL, as the role `tickets` may touch them."""
 
+import logging
 import time
 
 import psycopg
@@ -8,6 +9,8 @@ from psycopg.rows import class_row
 from apps.retrieval.pool import Pool, TryLater
 from apps.tickets.complaint import Complaint
 from apps.tickets.ticket import MAX_NUMBER, Ticket
+
+log = logging.getLogger(__name__)
 
 RECENT_S = 5.0
 
@@ -40,7 +43,8 @@ class Store:
         try:
             with self._pool.transaction(complaint.assertion) as connection:
                 row = connection.execute(_FILE, arguments).fetchone()
-        except psycopg.errors.InsufficientPrivilege:
+        except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ForeignKeyViolation):
+            # Not signed for now, or signed for somebody who is no customer here.
             raise NotAllowed("the assertion is not valid now; ask for a new one") from None
         assert row is not None
         self._answered_at = time.monotonic()
@@ -69,6 +73,8 @@ class Store:
             return True
         try:
             self.page(0, 1)
-        except TryLater:
+        except (TryLater, psycopg.Error) as error:
+            # Also while the schema is still to be migrated.
+            log.warning("not ready: %s", str(error).partition("\n")[0])
             return False
         return True

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
 from apps.retrieval.assertion import sign
@@ -57,6 +58,17 @@ def test_a_lost_database_is_503_and_its_return_is_noticed(
             assert time.monotonic() < give_up
         assert answer.json() == {"id": "T-000001", "created": False}
         assert httpx.get(f"{tickets.url}/readyz").status_code == 200
+
+
+def test_a_database_without_its_schema_is_not_ready(
+    server: LocalServer, start_tickets: Any
+) -> None:
+    with psycopg.connect(server.url("postgres", "secret"), autocommit=True) as connection:
+        connection.execute("DROP FUNCTION tickets.staff_page")
+    tickets = start_tickets(server.url("tickets", "t"))
+    for _ in range(3):
+        answer = httpx.get(f"{tickets.url}/startupz")
+        assert (answer.status_code, answer.text) == (503, "the database does not answer\n")
 
 
 @pytest.mark.parametrize(
