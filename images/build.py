@@ -1,16 +1,14 @@
 """Build images and push them: what is there already is left alone."""
 
 import json
-import shutil
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from images import buildah, cache, registry
 from images.errors import ImageError
+from images.inputs import entries_of_tree, inputs_hash
 from images.layers.built import copy_inputs
 from images.recipe import Recipe, recipe
 
@@ -36,19 +34,29 @@ def build(root: Path, name: str, target: str | None, say: Say) -> Built:
     """Build image `name` of the tree `root`, and push it where `target` names a registry."""
     began = time.monotonic()
     plan = recipe(root, name)
+    try:
+        stored, what = _ensure(root, plan, target, say)
+    except ImageError as bad:
+        raise ImageError(f"{name}: {bad}") from bad
+    took = time.monotonic() - began
+    digest, packed = (stored.digest, stored.packed) if stored else (None, None)
+    return Built(name, plan.inputs_hash, digest, packed, took, what)
+
+
+def _ensure(
+    root: Path, plan: Recipe, target: str | None, say: Say
+) -> tuple[registry.Stored | None, str]:
     stored = pushed(target, plan) if target else None
     what = "unchanged"
     if not stored:
-        local = f"localhost/switchyard/{name}:{plan.key()}"
+        local = f"localhost/switchyard/{plan.name}:{plan.key()}"
         if not buildah.exists(local):
             what = "built"
             _build(root, plan, local, say)
         if target:
             what = "pushed"
             stored = _push(target, plan, local)
-    took = time.monotonic() - began
-    digest, packed = (stored.digest, stored.packed) if stored else (None, None)
-    return Built(name, plan.inputs_hash, digest, packed, took, what)
+    return stored, what
 
 
 def pushed(target: str, plan: Recipe) -> registry.Stored | None:
@@ -66,7 +74,7 @@ def parent(plan: Recipe, say: Say) -> str:
         image = f"localhost/switchyard/layer:{key}"
         if not buildah.exists(image):
             began = time.monotonic()
-            with _context() as context:
+            with cache.context() as context:
                 layer.prepare(context)
                 text = "ARG PARENT\n" + layer.containerfile
                 buildah.build(image, text, context, {"PARENT": below} if below else {})
@@ -77,8 +85,10 @@ def parent(plan: Recipe, say: Say) -> str:
 
 def _build(root: Path, plan: Recipe, image: str, say: Say) -> None:
     below = parent(plan, say)
-    with _context() as context:
+    with cache.context() as context:
         copy_inputs(root, plan.inputs, context)
+        if inputs_hash(entries_of_tree(context, plan.inputs)) != plan.inputs_hash:
+            raise ImageError("its inputs changed meanwhile: build again")
         buildah.build(image, plan.containerfile, context, {"PARENT": below})
 
 
@@ -90,22 +100,10 @@ def _push(target: str, plan: Recipe, local: str) -> registry.Stored:
         raise ImageError(
             f"{place}: pushed as {digest}, but the registry does not have it: push again"
         )
-    record = _record(target, plan)
-    record.parent.mkdir(parents=True, exist_ok=True)
-    record.write_text(json.dumps(asdict(stored)))
+    cache.write(_record(target, plan), json.dumps(asdict(stored)))
     return stored
 
 
 def _record(target: str, plan: Recipe) -> Path:
     place = target.replace("/", "_")
     return cache.folder() / "pushed" / place / plan.name / f"{plan.key()}.json"
-
-
-@contextmanager
-def _context() -> Iterator[Path]:
-    """A folder for one build's context, on the disk that holds the cache."""
-    folder = Path(tempfile.mkdtemp(prefix="context-", dir=cache.folder()))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder)

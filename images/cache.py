@@ -2,9 +2,13 @@
 
 import fcntl
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+_CONTEXT = "context-"
 
 
 def folder() -> Path:
@@ -27,4 +31,25 @@ def held() -> Iterator[None]:
     """Only one process at a time builds in one cache; another waits here."""
     with (folder() / "lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
+        for left in folder().glob(f"{_CONTEXT}*"):
+            # By a build that was killed: this process is the only one now.
+            shutil.rmtree(left)
         yield
+
+
+@contextmanager
+def context() -> Iterator[Path]:
+    """An empty folder for one build's context, gone afterwards."""
+    path = Path(tempfile.mkdtemp(prefix=_CONTEXT, dir=folder()))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path)
+
+
+def write(path: Path, text: str) -> None:
+    """Put a file there whole, or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(path.name + ".new")
+    fresh.write_text(text)
+    fresh.replace(path)

@@ -1,4 +1,4 @@
-"""Run a program: its output in a log, its failure as one line."""
+"""Run a program; its failure is one line, and its output then lies in a log."""
 
 import os
 import subprocess
@@ -20,8 +20,6 @@ def run(
 ) -> str:
     """Standard output of the program; `env` is added to this process's own environment."""
     name = Path(argv[0]).name
-    log = cache.folder() / "log" / f"{name}.log"
-    log.parent.mkdir(exist_ok=True)
     try:
         done = subprocess.run(
             [str(word) for word in argv],
@@ -37,8 +35,9 @@ def run(
         raise ImageError(f"{name} is not installed: apt-get install {name}") from missing
     except subprocess.TimeoutExpired as late:
         raise ImageError(f"{name} did not end within {timeout_s:.0f} s: {argv[1:4]}") from late
-    log.write_text(f"{argv}\n{done.stdout}\n{done.stderr}\nexit status {done.returncode}\n")
     if done.returncode:
+        log = cache.folder() / "log" / f"{name}.log"
+        cache.write(log, f"{argv}\n{done.stdout}\n{done.stderr}\nstatus {done.returncode}\n")
         lines = [line.strip() for line in done.stderr.splitlines() if line.strip()] or [
             "no message"
         ]

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from images import cache
 from images.errors import ImageError
 
 LOCK = Path("images/images.lock")
@@ -89,9 +90,5 @@ def read(root: Path) -> Lock | None:
 def write(root: Path, lock: Lock) -> None:
     """Write lock and component of a tree, each only when it changes."""
     for path, text in ((root / LOCK, dump(lock)), (root / COMPONENT, component(lock))):
-        if path.is_file() and path.read_text() == text:
-            continue
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = path.with_name(path.name + ".new")
-        fresh.write_text(text)
-        fresh.replace(path)
+        if not path.is_file() or path.read_text() != text:
+            cache.write(path, text)
