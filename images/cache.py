@@ -4,7 +4,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,10 +27,14 @@ def scratch() -> dict[str, str]:
 
 
 @contextmanager
-def held() -> Iterator[None]:
-    """Only one process at a time builds in one cache; another waits here."""
+def held(say: Callable[[str], None]) -> Iterator[None]:
+    """Only one process at a time builds in one cache; another says so and waits here."""
     with (folder() / "lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another build is running: waiting for it")
+            fcntl.flock(file, fcntl.LOCK_EX)
         for left in folder().glob(f"{_CONTEXT}*"):
             # By a build that was killed: this process is the only one now.
             shutil.rmtree(left)

@@ -18,6 +18,7 @@ from images.recipe import names, recipe
 
 _MB = 1e6
 _FAILED = 1
+_INTERRUPTED = 130
 
 
 def main(words: Sequence[str]) -> int:
@@ -30,6 +31,9 @@ def main(words: Sequence[str]) -> int:
     except (ImageError, InputsError) as bad:
         print(f"images: {bad}", file=sys.stderr)
         return _FAILED
+    except KeyboardInterrupt:
+        print("images: interrupted; the next build goes on from what is finished", file=sys.stderr)
+        return _INTERRUPTED
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -66,7 +70,7 @@ def _build(options: argparse.Namespace) -> int:
     if target:
         registry.reach(target)
     done: list[Built] = []
-    with cache.held():
+    with cache.held(say):
         for name in options.names or names(root):
             done.append(build(root, name, target, say))
             say(_line(done[-1]))

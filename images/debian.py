@@ -9,12 +9,20 @@ from images.errors import ImageError
 
 KEYRINGS = Path("/usr/share/keyrings")
 TOOLS = ("mmdebstrap", "buildah", "skopeo")
+_NEWEST_KEYS = "debian-archive-trixie-*"
+_APT_S = 900
 _FORMAT = "$(CREATED_BY) $(REPO_URI) $(LABEL) $(COMPONENT)"
 
 
 def mirrors() -> dict[str, str]:
     """The addresses that apt uses for `Debian` and, where it is configured, `Debian-Security`."""
-    return parse_targets(run(["apt-get", "indextargets", "--format", _FORMAT], timeout_s=60))
+    listing = ["apt-get", "indextargets", "--format", _FORMAT]
+    try:
+        return parse_targets(run(listing, timeout_s=60))
+    except ImageError:
+        # A fresh machine has sources, but no lists yet that say whose they are.
+        run(["apt-get", "update", "-q"], timeout_s=_APT_S)
+        return parse_targets(run(listing, timeout_s=60))
 
 
 def parse_targets(text: str) -> dict[str, str]:
@@ -25,7 +33,7 @@ def parse_targets(text: str) -> dict[str, str]:
             case ["Packages", address, "Debian" | "Debian-Security" as label, "main"]:
                 found.setdefault(label, address)
     if "Debian" not in found:
-        raise ImageError("apt knows no Debian archive on this machine: run `apt-get update` first")
+        raise ImageError("apt knows no Debian archive here: name one in /etc/apt/sources.list.d")
     return found
 
 
@@ -40,9 +48,11 @@ def sources(suite: str, addresses: dict[str, str]) -> list[str]:
 def install_tools(say: Callable[[str], None]) -> None:
     """Install what is missing of the programs that build and push."""
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if not any(KEYRINGS.glob(_NEWEST_KEYS)):
+        missing.append("debian-archive-keyring")
     if missing:
         say(f"installing {' '.join(missing)}")
-        run(["apt-get", "update", "-q"], timeout_s=600)
+        run(["apt-get", "update", "-q"], timeout_s=_APT_S)
         quiet = {"DEBIAN_FRONTEND": "noninteractive"}
         install = ["apt-get", "install", "-y", "-q", "--no-install-recommends", *missing]
-        run(install, timeout_s=900, env=quiet)
+        run(install, timeout_s=_APT_S, env=quiet)

@@ -11,6 +11,7 @@ from images.layers.built import binary_layer, trained_layer
 from images.layers.layer import Layer
 from images.layers.wheels import wheels_layer
 
+MAKING = ("images/layers", "images/archive.py", "images/buildah.py")
 _KEY = 24
 
 
@@ -28,7 +29,7 @@ class Recipe:
         """A key for each layer over its parents, lowest first."""
         keys: list[str] = []
         for layer in self.layers:
-            below = keys[-1] if keys else ""
+            below = keys[-1] if keys else making()
             text = f"{below}\n{layer.key}\n{layer.containerfile}"
             keys.append(hashlib.sha256(text.encode()).hexdigest()[:_KEY])
         return keys
@@ -37,6 +38,11 @@ class Recipe:
         """Changes when anything does: inputs, layers, or how layers are made."""
         text = f"{self.layer_keys()[-1]} {self.inputs_hash}"
         return hashlib.sha256(text.encode()).hexdigest()[:_KEY]
+
+
+def making() -> str:
+    """A hash of the code that makes layers: another code makes other layers."""
+    return inputs_hash(entries_of_tree(Path(__file__).parents[1], MAKING))
 
 
 def names(root: Path) -> list[str]:

@@ -41,6 +41,8 @@ def wheels_layer(
 ) -> Layer:
     """One package of the image's lock, or all of them but those that have layers `apart`."""
     folder = root / "images" / image
+    if python not in PLATFORMS:
+        raise ImageError(f"images/{image}: no packages for Python {python}: {', '.join(PLATFORMS)}")
     locked = requirements(read(folder / "requirements.lock"))
     if only is not None and only not in locked:
         raise ImageError(f"{folder}/layers: {only} is not in requirements.lock")

@@ -127,6 +127,10 @@ def test_a_second_build_does_nothing_and_a_change_is_built(
     (tree / "page/index.html").write_text("one")
     (fourth,) = build(registry, tree, cache)
     assert (fourth["what"], fourth["digest"]) == ("unchanged", first["digest"])
+    written = (tree / LOCK).read_text()
+    (tree / LOCK).unlink()
+    assert images("lock", "--registry", registry, "--root", str(tree), cache=cache).returncode == 0
+    assert (tree / LOCK).read_text() == written
 
 
 def test_an_image_that_the_registry_lost_is_pushed_again(
