@@ -14,13 +14,13 @@ from apps.gateway.health import Health
 from apps.gateway.question import Question, read_question
 from apps.gateway.record import GONE_HTTP, Record
 from apps.gateway.refusal import ClientGone, Refusal
-from apps.gateway.request import bearer_token, check_json, headers_of, read_body
+from apps.gateway.request import bearer_token, check_json, read_body
 from apps.gateway.stops import GONE, Running, Stops
 from apps.retrieval.assertion import sign
 
 
 class Chat:
-    """The endpoint. Its record stands in the scope under "record"."""
+    """The endpoint. Front puts "record" and "headers_once" into the scope."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Chat:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; raises Refusal or ClientGone before the reply begins."""
         record: Record = scope["record"]
-        headers = headers_of(scope)
+        headers: dict[str, str] = scope["headers_once"]
         check_json(headers)
         customer = await self._customer(bearer_token(headers))
         record.customer = customer

@@ -11,6 +11,7 @@ from apps.gateway.chat import gone
 from apps.gateway.health import Health
 from apps.gateway.record import Journal, Record
 from apps.gateway.refusal import ClientGone, Refusal
+from apps.gateway.request import headers_of
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +71,7 @@ class Front:
             self._journal.ended(record, chat=chat)
 
     async def _serve(self, scope: Scope, receive: Receive, reply: "_Reply") -> None:
+        scope["headers_once"] = headers_of(scope)
         route = self._routes.get(scope["path"])
         if route is None:
             paths = ", ".join(sorted(self._routes))

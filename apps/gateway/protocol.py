@@ -8,7 +8,6 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MAX_CONNECTIONS = 2048
-MAX_HEAD_BYTES = 16 * 1024
 REQUEST_S = 10.0
 # The application answers a slow body itself (408); this is for what never becomes a request.
 GRACE_S = 5.0
@@ -23,12 +22,14 @@ class Connection(H11Protocol):
 
     _deadline: asyncio.TimerHandle | None = None
     _taking: asyncio.TimerHandle | None = None
+    _awaited = ""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if len(self.connections) > MAX_CONNECTIONS:
             transport.abort()
             return
+        self._awaited = "head"
         self._deadline = self.loop.call_later(REQUEST_S, self._too_slow)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -38,13 +39,22 @@ class Connection(H11Protocol):
 
     def handle_events(self) -> None:
         super().handle_events()
-        waiting = self.conn.their_state is h11.SEND_BODY or (
-            self.conn.their_state is h11.IDLE and bool(self.conn.trailing_data[0])
-        )
-        if not waiting:
-            self._disarm()
-        elif self._deadline is None and not self.transport.is_closing():
-            self._deadline = self.loop.call_later(REQUEST_S + GRACE_S, self._too_slow)
+        phase = self._phase()
+        # Only a change counts: a client that trickles bytes does not win time by it.
+        if phase == self._awaited or self.transport.is_closing():
+            return
+        self._awaited = phase
+        self._disarm()
+        if phase:
+            seconds = REQUEST_S if phase == "head" else REQUEST_S + GRACE_S
+            self._deadline = self.loop.call_later(seconds, self._too_slow)
+
+    def _phase(self) -> str:
+        """What of a request is on its way: "head", "body" or ""."""
+        if self.conn.their_state is h11.SEND_BODY:
+            return "body"
+        partial = self.conn.their_state is h11.IDLE and bool(self.conn.trailing_data[0])
+        return "head" if partial else ""
 
     def pause_writing(self) -> None:
         # Closing would first wait for the client to take what is buffered; aborting does not.

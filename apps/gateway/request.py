@@ -9,16 +9,35 @@ from apps.gateway.question import MAX_BODY_BYTES
 from apps.gateway.refusal import ClientGone, Refusal
 
 BODY_TIMEOUT_S = 10.0
+MAX_HEAD_BYTES = 16 * 1024
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
-    """Header names (lower case) to values; a name that stands twice is refused if it matters."""
+    """Header names (lower case) to values, within bounds and with one meaning only.
+
+    Raises Refusal (400, 431).
+    """
     headers: dict[str, str] = {}
+    if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEAD_BYTES:
+        raise Refusal(
+            431,
+            f"the headers are longer than {MAX_HEAD_BYTES} bytes",
+            "send fewer",
+            connection="close",
+        )
     for raw_name, raw_value in scope["headers"]:
         name = raw_name.decode("latin-1")
         if name in headers and name in ("authorization", "content-type", "content-length"):
             raise Refusal(400, f"the header {name} stands twice", "send it once")
         headers[name] = raw_value.decode("latin-1")
+    if "content-length" in headers and "transfer-encoding" in headers:
+        # A proxy before us may read the other one (RFC 9112, 6.1).
+        raise Refusal(
+            400,
+            "both Content-Length and Transfer-Encoding are there",
+            "send one of them",
+            connection="close",
+        )
     return headers
 
 

@@ -20,8 +20,9 @@ from apps.gateway.front import CHAT, Front
 from apps.gateway.health import Health
 from apps.gateway.listener import listen
 from apps.gateway.pipeline import Ended, Pipeline, PipelineFailed
-from apps.gateway.protocol import MAX_HEAD_BYTES, Connection
+from apps.gateway.protocol import Connection
 from apps.gateway.record import Journal
+from apps.gateway.request import MAX_HEAD_BYTES
 from apps.gateway.samples import Samples
 from apps.gateway.settings import Settings
 from apps.gateway.static import page_routes
