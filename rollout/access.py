@@ -12,7 +12,6 @@ import base64
 import json
 import os
 import ssl
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,7 +137,8 @@ def _tls(folder: Path, cluster: dict[str, Any], user: dict[str, Any]) -> ssl.SSL
     certificate = _material(folder, user, "client-certificate")
     key = _material(folder, user, "client-key")
     if certificate and key:
-        # The ssl module reads client certificates from files only.
+        import tempfile  # the ssl module reads client certificates from files only
+
         with tempfile.TemporaryDirectory(prefix="rollout-") as private:
             pair = Path(private, "pair.pem")
             pair.touch(mode=0o600)

@@ -61,9 +61,9 @@ class Api:
         """JSON Patch. Raises Refused if one of its `test` operations does not hold."""
         return self._json("PATCH", f"{path}?fieldManager={MANAGER}", operations, JSON_PATCH)
 
-    def apply(self, path: str, body: Object, *, force: bool = False) -> Object:
+    def apply(self, path: str, body: Object, manager: str, *, force: bool = False) -> Object:
         """Server-side apply. Raises Conflict if somebody else owns a field."""
-        query = f"?fieldManager={MANAGER}&force={'true' if force else 'false'}"
+        query = f"?fieldManager={manager}&force={'true' if force else 'false'}"
         return self._json("PATCH", path + query, body, APPLY)
 
     def delete(self, path: str) -> None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from rollout import transitions
 from rollout.names import other_lane
-from rollout.plan import Plan
 from rollout.state import Candidate, HoldKind, Phase, Push, Restore, Serving, Size, State, advance
 
 
@@ -41,7 +40,6 @@ class Known:
     lane: str = ""
     runs: bool = False
     restarts: int = 0
-    revoked: str = ""
 
 
 def push(state: State, wish: Push) -> Edit:
@@ -90,7 +88,7 @@ def split(state: State, percent: int, now: float, retained: Known | None = None)
     return Edit(replace(state, candidate=following, said=said), said)
 
 
-def promote(state: State, now: float, plan: Plan, retained: Known | None = None) -> Edit:
+def promote(state: State, now: float, retained: Known | None = None) -> Edit:
     """Skip the remaining steps; never the scenarios.
 
     With nothing running, the retained release (`retained`: its record) serves
@@ -98,7 +96,7 @@ def promote(state: State, now: float, plan: Plan, retained: Known | None = None)
     """
     candidate = state.candidate
     if candidate is None and retained is not None and retained.runs:
-        after = transitions.swapped(state, now, plan)
+        after = transitions.swapped(state, now)
         return Edit(after, after.said)
     if candidate is None:
         return Edit(None, f"nothing to promote: release {state.serving.number} serves")
@@ -133,7 +131,7 @@ def resume(state: State, now: float) -> Edit:
     return Edit(replace(state, candidate=following, said=said), said)
 
 
-def abort(state: State, now: float, plan: Plan) -> Edit:
+def abort(state: State, now: float) -> Edit:
     """End the candidate, or an undo that still waits for its pods."""
     if state.restore is not None:
         said = f"undo to release {state.restore.number} given up; {_serves(state)}"
@@ -143,16 +141,16 @@ def abort(state: State, now: float, plan: Plan) -> Edit:
     if candidate is None:
         waiting = f"; {state.queue.commit[:12]} waits" if state.queue else ""
         return Edit(None, f"nothing to abort: {_serves(state)}{waiting}")
-    after = transitions.ended(state, "aborted", "aborted by hand", now, plan)
+    after = transitions.ended(state, "aborted", "aborted by hand", now)
     said = f"release {candidate.number} aborted at {candidate.split} %; {_serves(state)}"
     return Edit(replace(after, epoch=state.epoch + 1, said=said), said, moves=True)
 
 
-def undo(state: State, now: float, plan: Plan, previous: Known | None) -> Edit:
+def undo(state: State, now: float, previous: Known | None) -> Edit:
     """Everything to the release that served before; `previous` is the record of that one."""
     candidate = state.candidate
     if candidate is not None and candidate.step_since is not None:
-        after = transitions.ended(state, "undone", "undone by hand", now, plan)
+        after = transitions.ended(state, "undone", "undone by hand", now)
         said = f"release {candidate.number} undone at {candidate.split} %; {_serves(state)}"
         return Edit(replace(after, epoch=state.epoch + 1, said=said), said, moves=True)
     if candidate is not None:
@@ -163,14 +161,14 @@ def undo(state: State, now: float, plan: Plan, previous: Known | None) -> Edit:
             f"nothing to undo: {_serves(state)}; `rollout history` lists releases "
             "and `rollout undo --to-revision N` goes back to one",
         )
-    return undo_to(state, now, plan, previous)
+    return undo_to(state, now, previous)
 
 
-def undo_to(state: State, now: float, plan: Plan, release: Known) -> Edit:
+def undo_to(state: State, now: float, release: Known) -> Edit:
     """Everything to a release that was once promoted: at once if it runs, else it is started."""
     if release.number == state.serving.number:
         if state.candidate is not None and state.candidate.split:
-            return undo(state, now, plan, None)
+            return undo(state, now, None)
         return Edit(None, f"nothing to undo: {_serves(state)}")
     if not release.promoted:
         return Edit(
@@ -179,20 +177,23 @@ def undo_to(state: State, now: float, plan: Plan, release: Known) -> Edit:
             "`rollout history`",
             wrong=True,
         )
-    if release.revoked:
-        return Edit(None, f"release {release.number} is revoked: {release.revoked}", wrong=True)
     if state.restore is not None and state.restore.number == release.number:
         return Edit(None, f"release {release.number} is being started already", moves=True)
     state = replace(state, epoch=state.epoch + 1)
     if release.runs and release.lane != state.serving.lane:
-        state = transitions.ended(state, "aborted", f"undo to {release.number}", now, plan)
+        state = transitions.ended(state, "aborted", f"undo to {release.number}", now)
         back = Serving(release.number, release.lane, release.commit, now)
-        after = transitions.given_back(state, back, "undone by hand", now, plan)
+        after = transitions.given_back(state, back, "undone by hand", now)
         return Edit(after, after.said, moves=True)
     lane = other_lane(state.serving.lane)
     restore = Restore(release.number, lane, release.commit, release.sizes, now)
-    after = transitions.restoring(state, restore, now, plan)
+    after = transitions.restoring(state, restore, now)
     return Edit(after, after.said, moves=True)
+
+
+def with_epoch(state: State, epoch: int) -> State:
+    """The state with a newer epoch than any object carries."""
+    return replace(state, epoch=epoch)
 
 
 def _no_share(candidate: Candidate) -> str:

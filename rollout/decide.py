@@ -35,8 +35,15 @@ def _adopt(state: State, seen: Observation, now: float, names: Names) -> Action 
         return None
     lane = seen.roles[names.stable].lane
     release = seen.lane(lane).release
-    after = transitions.adopted(state, lane, release, seen.epoch, now, seen.plan)
+    after = transitions.adopted(state, lane, release, seen.epoch, now)
     return Advance(after, "Services newer than the journal: continuing from what they say")
+
+
+def _times(state: State, seen: Observation, now: float, names: Names) -> Action | None:
+    """The admin's times go into the journal, where a terminal finds them."""
+    if seen.plan.times == state.times:
+        return None
+    return Advance(replace(state, times=seen.plan.times), "the times of the settings")
 
 
 def _align(state: State, seen: Observation, now: float, names: Names) -> Action | None:
@@ -85,7 +92,7 @@ def _record(state: State, seen: Observation, now: float, names: Names) -> Action
 def _push(state: State, seen: Observation, now: float, names: Names) -> Action | None:
     """A push starts, supersedes, or stays in the queue."""
     push, candidate = state.queue, state.candidate
-    if push is None or state.restore is not None:
+    if push is None or state.restore is not None or not push.resolved:
         return None
     if candidate is None and push.commit == state.serving.commit:
         why = f"release {state.serving.number} already serves {push.commit[:12]}"
@@ -102,9 +109,7 @@ def _push(state: State, seen: Observation, now: float, names: Names) -> Action |
 
 def _supersede(state: State, push: Push, now: float, seen: Observation) -> Action:
     why = f"superseded by {push.commit[:12]}"
-    after = transitions.started(
-        transitions.ended(state, "superseded", why, now, seen.plan), push, now
-    )
+    after = transitions.started(transitions.ended(state, "superseded", why, now), push, now)
     return Advance(after, after.said)
 
 
@@ -126,7 +131,7 @@ def _restore(state: State, seen: Observation, now: float, names: Names) -> Actio
             state, f"waiting for release {restore.number} on {restore.lane}: {lane.trouble}"
         )
     back = Serving(restore.number, restore.lane, restore.commit, now)
-    after = transitions.given_back(state, back, f"undo to {restore.number}", now, seen.plan)
+    after = transitions.given_back(state, back, f"undo to {restore.number}", now)
     return Shift(after, after.said, settle=False, drain=state.serving.lane)
 
 

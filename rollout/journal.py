@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rollout.cluster import Api, core
-from rollout.errors import RolloutError
+from rollout.commands import Edit
+from rollout.errors import Conflict, RolloutError
 from rollout.names import Names
 from rollout.state import State, dump, load
 
 KEY = "state.json"
+ATTEMPTS = 5
 
 
 class NoJournal(RolloutError):
@@ -29,6 +33,22 @@ def write(api: Api, names: Names, state: State, version: str) -> str:
     path = core(names.control, "configmaps", names.journal)
     written = api.replace(path, _body(names, state, version))
     return str(written["metadata"]["resourceVersion"])
+
+
+def edit(api: Api, names: Names, change: Callable[[State], Edit]) -> Edit:
+    """Read, change and write; again if somebody else wrote meanwhile. Raises Conflict at last."""
+    for attempt in range(ATTEMPTS):
+        state, version = read(api, names)
+        wish = change(state)
+        if wish.state is None:
+            return wish
+        try:
+            write(api, names, wish.state, version)
+            return wish
+        except Conflict:
+            if attempt == ATTEMPTS - 1:
+                raise
+    raise AssertionError("the last attempt returns or raises")
 
 
 def create(api: Api, names: Names, state: State) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 from rollout.cluster import Api, Object, apps, core, group
 from rollout.errors import Conflict, Refused, RolloutError, Superseded
-from rollout.names import EPOCH, LANES, RELEASE, Names
+from rollout.names import EPOCH, LANE_MANAGER, LANES, RELEASE, Names
 from rollout.observation import Lane, Part
 from rollout.services import epoch, guarded
+
+APPLY_ATTEMPTS = 5
 
 _PATHS = {
     ("v1", "ConfigMap"): ("api/v1", "configmaps"),
@@ -30,14 +32,10 @@ class NotALanePart(RolloutError):
 
 
 def observe(api: Api, names: Names) -> dict[str, Lane]:
-    """Both production lanes, in two requests at once."""
+    """Both production lanes, in two requests."""
     selector = f"lane in ({','.join(LANES)})"
-    deployments, pods = api.together(
-        [
-            partial(api.items, apps(names.lanes), selector),
-            partial(api.items, core(names.lanes, "pods"), selector),
-        ]
-    )
+    deployments = api.items(apps(names.lanes), selector)
+    pods = api.items(core(names.lanes, "pods"), selector)
     return {lane: view(lane, deployments, pods) for lane in LANES}
 
 
@@ -66,6 +64,19 @@ def apply(
     may need them. Forced, because the lane belongs to the controller and an
     admin who once applied an overlay by hand co-owns each field of it.
     """
+    for attempt in range(APPLY_ATTEMPTS):
+        try:
+            _apply_once(api, namespace, lane, manifests, release, mine)
+            return
+        except Conflict as error:
+            # Also a change of status is one, so that a second look may well succeed.
+            if attempt == APPLY_ATTEMPTS - 1:
+                raise Superseded(f"another writer was first: {error}") from None
+
+
+def _apply_once(
+    api: Api, namespace: str, lane: str, manifests: list[Object], release: int, mine: int
+) -> None:
     found = {one["metadata"]["name"]: one for one in api.items(apps(namespace), f"lane={lane}")}
     for one in found.values():
         if epoch(one) > mine:
@@ -76,15 +87,14 @@ def apply(
         for one in manifests
         if one["kind"] == "Deployment"
     ]
-    try:
-        for objects in (first, stamped):
-            api.together(
-                [partial(api.apply, _path(one, namespace), one, force=True) for one in objects]
-            )
-    except Conflict as error:
-        raise Superseded(f"another writer was first: {error}") from None
+    for objects in (first, stamped):
+        api.together([partial(_apply_one, api, namespace, one) for one in objects])
     for name in found.keys() - {one["metadata"]["name"] for one in stamped}:
         api.delete(apps(namespace, name))
+
+
+def _apply_one(api: Api, namespace: str, one: Object) -> Object:
+    return api.apply(_path(one, namespace), one, LANE_MANAGER, force=True)
 
 
 def scale(api: Api, namespace: str, lane: str, replicas: dict[str, int], mine: int) -> None:
@@ -99,13 +109,18 @@ def scale(api: Api, namespace: str, lane: str, replicas: dict[str, int], mine: i
     _patch(api, calls)
 
 
-def fence(api: Api, namespace: str, deployments: Iterable[Object], mine: int) -> None:
-    """Stamp Deployments with an epoch, so that nobody late can scale or replace them."""
-    calls = []
-    for one in deployments:
-        path = apps(namespace, one["metadata"]["name"])
-        calls.append(partial(api.patch, path, guarded(one, {EPOCH: str(mine)})))
-    _patch(api, calls)
+def fence_calls(
+    namespace: str, api: Api, deployments: Iterable[Object], mine: int
+) -> list[Callable[[], Object]]:
+    """Calls that stamp Deployments with an epoch: then nobody late can scale or replace them."""
+    return [
+        partial(
+            api.patch,
+            apps(namespace, one["metadata"]["name"]),
+            guarded(one, {EPOCH: str(mine)}),
+        )
+        for one in deployments
+    ]
 
 
 def address(api: Api, namespace: str, service: str) -> str | None:

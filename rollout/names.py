@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, fields
+
+from rollout.errors import RolloutError
 
 EPOCH = "switchyard/epoch"
 """Annotation on slots, roles and Deployments: the epoch of their last writer."""
@@ -15,8 +18,14 @@ WANTED_REPLICAS = "switchyard/replicas"
 ROLE = "switchyard/role"
 """Label of role Services: `stable` or `candidate`."""
 MANAGER = "rollout"
-"""The field manager of every write."""
+"""The field manager of every write to roles, slots, replicas, journal and records."""
+LANE_MANAGER = "rollout-lane"
+"""The field manager of lane manifests, which also bootstraps the first lane."""
 LANES = ("blue", "green")
+
+
+class BadNames(RolloutError):
+    """Names that cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -75,3 +84,14 @@ class Names:
 def other_lane(lane: str) -> str:
     """The lane that does not have this one's name."""
     return LANES[1] if lane == LANES[0] else LANES[0]
+
+
+def from_environment(text: str | None) -> Names:
+    """The names in $ROLLOUT_NAMES (a JSON object of fields), else production's."""
+    if not text:
+        return Names()
+    try:
+        return Names(**json.loads(text))
+    except (ValueError, TypeError) as error:
+        known = ", ".join(field.name for field in fields(Names))
+        raise BadNames(f"ROLLOUT_NAMES: {error}: give a JSON object of {known}") from None

@@ -97,6 +97,8 @@ class Traffic:
     stable: int = 0
     kind: str = "inconclusive"
     why: str = "no samples"
+    figures: dict[str, dict[str, float]] = field(default_factory=dict)
+    """The verdict's figures by lane: `candidate` and `stable`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def _verify(
     if job is None:
         return Examine(state, f"examining {candidate.commit[:12]}", candidate.number)
     if not job.done:
-        return Wait(state, "verifying signatures, rendering, linting")
+        return Wait(state, f"examining {candidate.commit[:12]}: {job.why}")
     if not job.passed:
         return _reject(state, job.why, seen, now)
     if job.contains and not candidate.approved:
@@ -195,7 +195,7 @@ def _scale(
         return Scale(state, f"lane {candidate.lane} at full size", candidate.lane, sizes)
     if not lane.settled:
         return _until_ready(state, candidate.since, lane, seen, now)
-    after = transitions.promoted(state, candidate, now, seen.plan)
+    after = transitions.promoted(state, candidate, now)
     return Shift(after, after.said, settle=False, drain=state.serving.lane)
 
 
@@ -227,7 +227,7 @@ def _until_ready(state: State, since: float, lane: Lane, seen: Observation, now:
 
 
 def _reject(state: State, why: str, seen: Observation, now: float) -> Action:
-    after = transitions.ended(state, "rejected", why, now, seen.plan)
+    after = transitions.ended(state, "rejected", why, now)
     return Advance(after, after.said)
 
 

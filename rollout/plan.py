@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from rollout.state import Times
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +19,9 @@ class Plan:
     step_max_s: float = 120.0
     """The longest time at a step without a verdict; then a person decides."""
     min_samples: int = 30
-    undo_window_s: float = 600.0
     start_max_s: float = 300.0
     """The longest time until a lane's pods are Ready."""
-    drain_s: float = 40.0
-    """From a lane's last share to its scaling down: gateways close idle connections in 10 s
-    and answer `Connection: close` for 30 s after a drain request."""
-    prune_s: float = 86400.0
-    """How long a release's client Service outlives the release's split."""
+    times: Times = field(default_factory=Times)
 
 
 def merged(plan: Plan, rate: float) -> tuple[int, ...]:

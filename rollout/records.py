@@ -16,6 +16,7 @@ from rollout.state import Ended, Size
 
 LABEL = "switchyard/record"
 MAX_BYTES = 900_000
+_PACKED = ("manifests", "staging", "scenarios")
 
 
 class BadRecord(RolloutError):
@@ -46,8 +47,9 @@ class Record:
     why: str = ""
     verdict_at: float | None = None
     promoted_at: float | None = None
-    revoked: str = ""
     manifests: list[dict[str, Any]] = field(default_factory=list)
+    staging: list[dict[str, Any]] = field(default_factory=list)
+    """Staging's manifests, for the rehearsal; empty once the verdict is in."""
 
     def known(self, runs_on: str | None) -> Known:
         """As an undo sees it; `runs_on`: the lane that is up with it now."""
@@ -58,7 +60,6 @@ class Record:
             promoted=self.promoted_at is not None,
             lane=runs_on or self.lane,
             runs=runs_on is not None,
-            revoked=self.revoked,
         )
 
 
@@ -97,7 +98,9 @@ def conclude(api: Api, names: Names, ended: Ended) -> None:
     found = api.get(path)
     if found is None:
         return
-    record = replace(parse(found), verdict=ended.verdict, why=ended.why, verdict_at=ended.at)
+    record = replace(
+        parse(found), verdict=ended.verdict, why=ended.why, verdict_at=ended.at, staging=[]
+    )
     if ended.verdict == "promoted":
         record = replace(record, promoted_at=ended.at)
     body = build(names, record)
@@ -108,14 +111,7 @@ def conclude(api: Api, names: Names, ended: Ended) -> None:
 def build(names: Names, record: Record) -> dict[str, Any]:
     """The ConfigMap of a record. Raises BadRecord if it does not fit into one."""
     plain = asdict(record)
-    packed = gzip.compress(
-        json.dumps(plain.pop("manifests"), separators=(",", ":")).encode(), mtime=0
-    )
-    scenarios = gzip.compress(json.dumps(plain.pop("scenarios")).encode(), mtime=0)
-    binary = {
-        "manifests.json.gz": base64.b64encode(packed).decode(),
-        "scenarios.json.gz": base64.b64encode(scenarios).decode(),
-    }
+    binary = {f"{key}.json.gz": _pack(plain.pop(key)) for key in _PACKED}
     size = sum(len(value) for value in binary.values())
     if size > MAX_BYTES:
         raise BadRecord(
@@ -141,15 +137,16 @@ def parse(body: dict[str, Any]) -> Record:
         plain = json.loads(body["data"]["record.json"])
         plain["tickets"] = tuple(plain["tickets"])
         plain["sizes"] = {part: Size(**size) for part, size in plain["sizes"].items()}
-        return Record(
-            **plain,
-            manifests=_unpack(body, "manifests.json.gz"),
-            scenarios=_unpack(body, "scenarios.json.gz"),
-        )
+        return Record(**plain, **{key: _unpack(body, f"{key}.json.gz") for key in _PACKED})
     except (KeyError, TypeError, ValueError, OSError, EOFError) as error:
         raise BadRecord(
             f"record {name} is not readable ({error!r}): choose another release"
         ) from None
+
+
+def _pack(value: Any) -> str:
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def _unpack(body: dict[str, Any], key: str) -> Any:

@@ -1,4 +1,4 @@
-"""The gateways' samples, gathered pod by pod through the API server's pod proxy."""
+"""The gateways' samples, gathered pod by pod from their admin ports."""
 
 from __future__ import annotations
 
@@ -6,18 +6,14 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
-from rollout.cluster import Api, core
-from rollout.drain import proxy
-from rollout.errors import RolloutError
+from rollout.cluster import Api, Object, core
 from rollout.names import LANES, Names
 from rollout.samples import PAGE, Sample, SamplesUnreadable, fetch
 
 KEPT_S = 900.0
 KEPT_SAMPLES = 50_000
 MAX_PAGES = 10
-TIMEOUT_S = 3.0
 
 
 @dataclass
@@ -46,7 +42,7 @@ class SampleSource:
         pods = self.api.items(core(self.names.lanes, "pods"), selector)
         for pod in pods:
             if pod.get("status", {}).get("phase") == "Running":
-                self._read(pod["metadata"]["name"], pod["metadata"]["labels"]["lane"])
+                self._read(pod, pod["metadata"]["labels"]["lane"])
         alive = {pod["metadata"]["name"] for pod in pods}
         self._cursors = {name: at for name, at in self._cursors.items() if name in alive}
         self._forget(time.time() - KEPT_S)
@@ -56,13 +52,13 @@ class SampleSource:
         with self._lock:
             return [s for s in self._samples[lane] if s.t >= start and not s.synthetic]
 
-    def _read(self, pod: str, lane: str) -> None:
-        cursor = self._cursors.setdefault(pod, Cursor())
+    def _read(self, pod: Object, lane: str) -> None:
+        ip = pod["status"].get("podIP", "")
+        base = f"http://{f'[{ip}]' if ':' in ip else ip}:{self.names.admin_port}"
+        cursor = self._cursors.setdefault(pod["metadata"]["name"], Cursor())
         for _ in range(MAX_PAGES):
             try:
-                boot, following, page = fetch(
-                    f"http://{pod}", cursor.after, get=lambda url: self._get(pod, url)
-                )
+                boot, following, page = fetch(base, cursor.after)
             except SamplesUnreadable:
                 return
             if cursor.boot and boot != cursor.boot:
@@ -74,14 +70,6 @@ class SampleSource:
                 self._samples[lane].extend(page)
             if len(page) < PAGE:
                 return
-
-    def _get(self, pod: str, url: str) -> bytes:
-        parts = urlsplit(url)
-        path = proxy(self.names, pod, f"{parts.path}?{parts.query}")
-        try:
-            return self.api.call("GET", path, TIMEOUT_S)
-        except RolloutError as error:
-            raise SamplesUnreadable(str(error)) from None
 
     def _forget(self, before: float) -> None:
         with self._lock:

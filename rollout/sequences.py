@@ -8,7 +8,7 @@ that already answer, so they wait for nothing.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -39,12 +39,22 @@ def read(api: Api, names: Names) -> Services:
 
 
 def shift(
-    api: Api, names: Names, found: Services, target: Wanted, epoch: int, *, settle: bool
+    api: Api,
+    names: Names,
+    found: Services,
+    target: Wanted,
+    epoch: int,
+    *,
+    settle: bool,
+    beside: Sequence[Callable[[], Object]] = (),
 ) -> Moved:
-    """Write what differs from `target`. Raises Superseded if this process is late."""
+    """Write what differs from `target`. Raises Superseded if this process is late.
+
+    `beside`: more calls, made at the same time as the selectors' patches.
+    """
     roles = role_changes(names, found, target, epoch)
     slots = slot_changes(names, found, target, epoch)
-    _write(api, roles)
+    _write(api, roles, beside)
     roles_at = time.monotonic()
     if settle:
         for change in roles:
@@ -81,8 +91,8 @@ def _ready(api: Api, names: Names, service: str) -> set[str]:
     }
 
 
-def _write(api: Api, changes: list[Change]) -> None:
-    calls: list[Callable[[], Object]] = []
+def _write(api: Api, changes: list[Change], beside: Sequence[Callable[[], Object]] = ()) -> None:
+    calls: list[Callable[[], Object]] = [*beside]
     for change in changes:
         if change.operations is None:
             calls.append(partial(api.create, change.path, change.body))

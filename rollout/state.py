@@ -65,13 +65,23 @@ class Serving:
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """A commit that waits for its turn. `by` says who asked: hook, poll, or a person."""
+    """A commit that waits for its turn. `by` says who asked: hook, poll, or a person.
+
+    `commit` may still be a name (a branch, a short sha): it starts once the
+    controller has resolved it.
+    """
 
     commit: str
     at: float
     by: str
-    subject: str = ""
+    branch: str = ""
+    """Where the commit is found; empty for the branch in the settings."""
     give_up_undo: bool = False
+
+    @property
+    def resolved(self) -> bool:
+        """Whether `commit` is a full sha."""
+        return len(self.commit) == 40 and set(self.commit) <= set("0123456789abcdef")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +94,7 @@ class Candidate:
     pushed_at: float
     phase: Phase
     since: float
-    subject: str = ""
+    branch: str = ""
     sizes: dict[str, Size] = field(default_factory=dict)
     rehearsed: bool = False
     steps: tuple[int, ...] = ()
@@ -140,6 +150,20 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
+class Times:
+    """Seconds that an undo from a terminal needs to know without reading the settings.
+
+    `drain_s`: from a lane's last share to its scaling down (gateways close
+    idle connections in 10 s and answer `Connection: close` for 30 s after a
+    drain request). `prune_s`: how long a client Service outlives its split.
+    """
+
+    undo_window_s: float = 600.0
+    drain_s: float = 40.0
+    prune_s: float = 86400.0
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """One consistent picture. Objects in the cluster are derived from it (`wanted`)."""
 
@@ -163,6 +187,7 @@ class State:
     """The last tip of the branch that was taken up, so that a poll takes it up only once."""
     said: str = ""
     """The last thing that happened, for people."""
+    times: Times = field(default_factory=Times)
 
     def in_undo_window(self, now: float) -> bool:
         """Whether the previous release still stands by at full size."""
@@ -212,6 +237,7 @@ def _state(raw: dict[str, Any]) -> State:
     raw["candidate"] = _candidate(raw["candidate"]) if raw["candidate"] else None
     raw["restore"] = _restore(raw["restore"]) if raw["restore"] else None
     raw["queue"] = Push(**raw["queue"]) if raw["queue"] else None
+    raw["times"] = Times(**raw["times"])
     raw["services"] = {int(number): at for number, at in raw["services"].items()}
     raw["held"] = {commit: Held(**held) for commit, held in raw["held"].items()}
     raw["ended"] = tuple(Ended(**ended) for ended in raw["ended"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rollout.names import other_lane
-from rollout.plan import Plan
 from rollout.state import (
     Candidate,
     Ended,
@@ -35,7 +34,7 @@ def started(state: State, push: Push, now: float) -> State:
         pushed_at=push.at,
         phase=Phase.VERIFY,
         since=now,
-        subject=push.subject,
+        branch=push.branch,
         hold=hold or None,
     )
     return replace(
@@ -51,7 +50,7 @@ def started(state: State, push: Push, now: float) -> State:
     )
 
 
-def ended(state: State, verdict: str, why: str, now: float, plan: Plan) -> State:
+def ended(state: State, verdict: str, why: str, now: float) -> State:
     """The candidate is over: no share, and its commit held unless a newer push took its place."""
     candidate = state.candidate
     if candidate is None:
@@ -62,21 +61,21 @@ def ended(state: State, verdict: str, why: str, now: float, plan: Plan) -> State
     had_share = candidate.step_since is not None
     services = dict(state.services)
     if candidate.number in services:
-        services[candidate.number] = now + plan.prune_s if had_share else now
+        services[candidate.number] = now + state.times.prune_s if had_share else now
     if candidate.revived:
-        return _stood_down(replace(state, services=services), candidate, verdict, why, now, plan)
+        return _stood_down(replace(state, services=services), candidate, verdict, why, now)
     return replace(
         state,
         candidate=None,
         held=held,
         services=services,
         ended=(*state.ended, Ended(candidate.number, verdict, why, now)),
-        retire_at=now + plan.drain_s if had_share else now,
+        retire_at=now + state.times.drain_s if had_share else now,
         said=f"release {candidate.number}: {verdict}: {why}",
     )
 
 
-def promoted(state: State, candidate: Candidate, now: float, plan: Plan) -> State:
+def promoted(state: State, candidate: Candidate, now: float) -> State:
     """The candidate serves; the old lane stands by until the undo window ends."""
     number = candidate.number
     return replace(
@@ -85,11 +84,11 @@ def promoted(state: State, candidate: Candidate, now: float, plan: Plan) -> Stat
         previous=state.serving,
         retained=state.serving,
         candidate=None,
-        services={**state.services, number: now + plan.prune_s},
+        services={**state.services, number: now + state.times.prune_s},
         held={commit: one for commit, one in state.held.items() if commit != candidate.commit},
         ended=(*state.ended, Ended(number, "promoted", "; ".join(candidate.passed), now)),
-        undo_until=now + plan.undo_window_s,
-        retire_at=now + max(plan.undo_window_s, plan.drain_s),
+        undo_until=now + state.times.undo_window_s,
+        retire_at=now + max(state.times.undo_window_s, state.times.drain_s),
         said=f"release {number} serves on {candidate.lane}",
     )
 
@@ -119,7 +118,7 @@ def revived(state: State, sizes: dict[str, Size], restarts: int, percent: int, n
     )
 
 
-def swapped(state: State, now: float, plan: Plan) -> State:
+def swapped(state: State, now: float) -> State:
     """The retained release serves again, and the serving one stands by for an undo."""
     back = state.retained
     if back is None:
@@ -131,27 +130,27 @@ def swapped(state: State, now: float, plan: Plan) -> State:
         retained=state.serving,
         held={commit: one for commit, one in state.held.items() if commit != back.commit},
         ended=(*state.ended, Ended(back.number, "promoted", "promoted again by hand", now)),
-        undo_until=now + plan.undo_window_s,
-        retire_at=now + max(plan.undo_window_s, plan.drain_s),
+        undo_until=now + state.times.undo_window_s,
+        retire_at=now + max(state.times.undo_window_s, state.times.drain_s),
         said=f"release {back.number} serves on {back.lane} again",
     )
 
 
 def _stood_down(
-    state: State, candidate: Candidate, verdict: str, why: str, now: float, plan: Plan
+    state: State, candidate: Candidate, verdict: str, why: str, now: float
 ) -> State:
     """A revived release stands by again, as before its share."""
-    until = now + plan.undo_window_s
+    until = now + state.times.undo_window_s
     return replace(
         state,
         candidate=None,
         undo_until=until if state.previous == state.retained else None,
-        retire_at=max(until, now + plan.drain_s),
+        retire_at=max(until, now + state.times.drain_s),
         said=f"release {candidate.number}: {verdict}: {why}",
     )
 
 
-def given_back(state: State, to: Serving, why: str, now: float, plan: Plan) -> State:
+def given_back(state: State, to: Serving, why: str, now: float) -> State:
     """The serving release is undone and `to` serves; a second undo has nothing to undo."""
     old = state.serving
     return replace(
@@ -163,29 +162,27 @@ def given_back(state: State, to: Serving, why: str, now: float, plan: Plan) -> S
         held=hold_commit(state.held, old.commit, Held("undone", why, now)),
         ended=(*state.ended, Ended(old.number, "undone", why, now)),
         undo_until=None,
-        retire_at=now + max(plan.undo_window_s, plan.drain_s),
+        retire_at=now + max(state.times.undo_window_s, state.times.drain_s),
         said=f"release {old.number} undone: release {to.number} serves on {to.lane}",
     )
 
 
-def restoring(state: State, restore: Restore, now: float, plan: Plan) -> State:
+def restoring(state: State, restore: Restore, now: float) -> State:
     """An older release is to serve again and must be started first; a candidate gives way."""
-    state = ended(state, "aborted", f"undo to release {restore.number}", now, plan)
+    state = ended(state, "aborted", f"undo to release {restore.number}", now)
     said = f"starting release {restore.number} on {restore.lane}"
     return replace(
         state, restore=restore, retained=None, undo_until=None, retire_at=None, said=said
     )
 
 
-def adopted(
-    state: State, lane: str, release: int | None, epoch: int, now: float, plan: Plan
-) -> State:
+def adopted(state: State, lane: str, release: int | None, epoch: int, now: float) -> State:
     """The Services were moved without the journal: follow them."""
     why = "undone while the journal could not be read"
-    state = ended(replace(state, epoch=epoch), "undone", why, now, plan)
+    state = ended(replace(state, epoch=epoch), "undone", why, now)
     if lane == state.serving.lane:
         return state
     if state.previous is not None and state.previous.lane == lane:
-        return given_back(state, state.previous, why, now, plan)
+        return given_back(state, state.previous, why, now)
     number = release if release is not None else state.serving.number
-    return given_back(state, Serving(number, lane, None, now), why, now, plan)
+    return given_back(state, Serving(number, lane, None, now), why, now)

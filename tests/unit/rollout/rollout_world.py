@@ -9,11 +9,12 @@ from rollout.decide import decide
 from rollout.names import Names
 from rollout.observation import Job, JobKind, Lane, Observation, Part, Role, Slot, Traffic
 from rollout.plan import Plan
-from rollout.state import Push, Serving, Size, State, dump, load
+from rollout.state import Push, Serving, Size, State, Times, dump, load
 from rollout.wanted import wanted
 
 NAMES = Names()
-PLAN = Plan(steps=(1, 20, 50), soak_s=5, step_max_s=60, undo_window_s=40, drain_s=10)
+TIMES = Times(undo_window_s=40, drain_s=10)
+PLAN = Plan(steps=(1, 20, 50), soak_s=5, step_max_s=60, times=TIMES)
 SIZES = {"gateway": Size(1, 3), "pipeline": Size(1, 2)}
 GOOD = Traffic(rate=50, candidate=100, stable=5000, kind="pass", why="100 samples")
 
@@ -23,7 +24,7 @@ class Killed(Exception):
 
 
 def first_state() -> State:
-    return State(epoch=1, serving=Serving(1, "blue", None, 0.0), next_number=2)
+    return State(epoch=1, serving=Serving(1, "blue", None, 0.0), next_number=2, times=TIMES)
 
 
 def push(commit: str = "a" * 40, at: float = 0.0, **more: bool) -> Push:

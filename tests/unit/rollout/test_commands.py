@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from rollout_world import PLAN, first_state, push
+from rollout_world import first_state, push
 
 from rollout import commands, transitions
 from rollout.commands import Known
@@ -25,9 +25,9 @@ EARLY = transitions.started(first_state(), push(), 0.0)
 @pytest.mark.parametrize(
     "edit",
     [
-        commands.abort(first_state(), 1.0, PLAN),
-        commands.undo(first_state(), 1.0, PLAN, None),
-        commands.promote(first_state(), 1.0, PLAN),
+        commands.abort(first_state(), 1.0),
+        commands.undo(first_state(), 1.0, None),
+        commands.promote(first_state(), 1.0),
         commands.resume(first_state(), 1.0),
         commands.resume(SPLIT, 1.0),
     ],
@@ -46,9 +46,8 @@ def test_with_nothing_to_do_a_wish_changes_nothing_and_says_so(edit: commands.Ed
         (commands.split(SPLIT, 101, 1.0), "0 to 99"),
         (commands.split(SPLIT, -1, 1.0), "0 to 99"),
         (commands.split(EARLY, 5, 1.0), "scenarios come first"),
-        (commands.promote(EARLY, 1.0, PLAN), "scenarios come first"),
-        (commands.undo_to(SPLIT, 1.0, PLAN, Known(7, None, {}, False)), "never promoted"),
-        (commands.undo_to(SPLIT, 1.0, PLAN, Known(7, None, {}, True, revoked="x")), "revoked"),
+        (commands.promote(EARLY, 1.0), "scenarios come first"),
+        (commands.undo_to(SPLIT, 1.0, Known(7, None, {}, False)), "never promoted"),
     ],
 )
 def test_a_wish_that_cannot_be_granted_says_why(edit: commands.Edit, word: str) -> None:
@@ -59,14 +58,14 @@ def test_a_wish_that_cannot_be_granted_says_why(edit: commands.Edit, word: str) 
 
 
 def test_undo_and_abort_raise_the_epoch() -> None:
-    for edit in (commands.abort(SPLIT, 2.0, PLAN), commands.undo(SPLIT, 2.0, PLAN, None)):
+    for edit in (commands.abort(SPLIT, 2.0), commands.undo(SPLIT, 2.0, None)):
         assert edit.state is not None
         assert edit.state.epoch == SPLIT.epoch + 1
         assert edit.moves
 
 
 def test_undo_before_any_share_points_to_abort() -> None:
-    edit = commands.undo(EARLY, 1.0, PLAN, None)
+    edit = commands.undo(EARLY, 1.0, None)
     assert edit.state is None
     assert "rollout abort" in edit.said
 
@@ -95,19 +94,19 @@ def test_resume_of_an_inconclusive_step_is_its_approval() -> None:
 
 
 def test_undo_to_a_release_whose_pods_are_gone_starts_it_and_a_candidate_gives_way() -> None:
-    edit = commands.undo_to(SPLIT, 2.0, PLAN, Known(7, None, {}, True, "green"))
+    edit = commands.undo_to(SPLIT, 2.0, Known(7, None, {}, True, "green"))
     assert edit.state is not None
     assert edit.state.candidate is None
     assert edit.state.restore is not None
     assert edit.state.restore.lane == "green"
-    again = commands.undo_to(edit.state, 3.0, PLAN, Known(7, None, {}, True, "green"))
+    again = commands.undo_to(edit.state, 3.0, Known(7, None, {}, True, "green"))
     assert again.state is None
     assert again.moves
 
 
 def test_abort_gives_up_an_undo_that_still_waits_for_its_pods() -> None:
-    waiting = commands.undo_to(SPLIT, 2.0, PLAN, Known(7, None, {}, True, "green")).state
+    waiting = commands.undo_to(SPLIT, 2.0, Known(7, None, {}, True, "green")).state
     assert waiting is not None
-    edit = commands.abort(waiting, 3.0, PLAN)
+    edit = commands.abort(waiting, 3.0)
     assert edit.state is not None
     assert edit.state.restore is None

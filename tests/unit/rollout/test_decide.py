@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from rollout_world import GOOD, NAMES, PLAN, SIZES, Killed, World, push
+from rollout_world import GOOD, NAMES, PLAN, SIZES, TIMES, Killed, World, push
 
 from rollout import actions, commands, transitions
 from rollout.commands import Known
@@ -248,10 +248,10 @@ def moments() -> list[tuple[Phase, int]]:
 @pytest.mark.parametrize(("phase", "split"), moments())
 def test_undo_is_reachable_whenever_a_candidate_may_have_a_share(phase: Phase, split: int) -> None:
     world = until(running(), phase, split)
-    change = edit(world, commands.undo(world.state, world.now, PLAN, None))
+    change = edit(world, commands.undo(world.state, world.now, None))
     if world.state.candidate is not None:  # scenarios passed, but no step opened yet
         assert "no share" in change.said
-        edit(world, commands.abort(world.state, world.now, PLAN))
+        edit(world, commands.abort(world.state, world.now))
     world.run()
     undo_is_complete(world, "blue")
     assert world.state.held[A].verdict in ("undone", "aborted")
@@ -260,12 +260,12 @@ def test_undo_is_reachable_whenever_a_candidate_may_have_a_share(phase: Phase, s
 def test_undo_after_promotion_goes_back_once_and_then_says_there_is_nothing() -> None:
     world = promoted_world()
     known = Known(1, None, {}, True, "blue", runs=True)
-    change = edit(world, commands.undo(world.state, world.now, PLAN, known))
+    change = edit(world, commands.undo(world.state, world.now, known))
     assert change.moves
     world.run()
     undo_is_complete(world, "blue")
     assert world.lanes["green"].size == 0
-    again = commands.undo(world.state, world.now, PLAN, known)
+    again = commands.undo(world.state, world.now, known)
     assert again.state is None
     assert "nothing to undo" in again.said
     assert not again.wrong
@@ -278,7 +278,7 @@ def test_undo_after_the_window_starts_the_old_release_again_and_then_moves() -> 
     sizes = {"gateway": Size(1, 3), "pipeline": Size(1, 2)}
     edit(
         world,
-        commands.undo(world.state, world.now, PLAN, Known(1, None, sizes, True, "blue", False)),
+        commands.undo(world.state, world.now, Known(1, None, sizes, True, "blue", False)),
     )
     world.run(2000)
     undo_is_complete(world, "blue")
@@ -318,7 +318,7 @@ def one_road(lives: int, undo: bool) -> bool:
     if killed:
         world.write(replace(world.state, epoch=world.state.epoch + 1))
     if undo and killed:
-        edit(world, commands.abort(world.state, world.now, PLAN))
+        edit(world, commands.abort(world.state, world.now))
     world.run(2000)
     state = world.state
     if undo and killed and state.serving.number == 1:
@@ -346,7 +346,7 @@ def test_a_client_service_selects_the_candidate_only_between_0_and_100() -> None
     assert state.candidate is not None
     closed = replace(state, candidate=replace(state.candidate, split=0))
     assert wanted(closed, NAMES).roles[client] == "blue"
-    done = transitions.promoted(state, state.candidate, 0, PLAN)
+    done = transitions.promoted(state, state.candidate, 0)
     assert wanted(done, NAMES).roles == {"assistant-stable": "green", client: "green"}
     assert set(wanted(done, NAMES).slots.values()) == {"assistant-stable"}
 
@@ -355,7 +355,7 @@ def test_client_services_are_pruned_a_day_later() -> None:
     world = promoted_world()
     world.run(2000)
     assert NAMES.candidate(2) in world.roles
-    world.now += PLAN.prune_s
+    world.now += TIMES.prune_s
     world.run()
     assert NAMES.candidate(2) not in world.roles
     assert world.state.services == {}
@@ -388,10 +388,10 @@ def test_undo_and_promote_can_be_repeated_while_the_other_lane_stands_by() -> No
     world = promoted_world()
     old, new = Known(1, None, SIZES, True, "blue", True), Known(2, A, SIZES, True, "green", True)
     for _ in range(3):
-        edit(world, commands.undo(world.state, world.now, PLAN, old))
+        edit(world, commands.undo(world.state, world.now, old))
         world.turn()
         undo_is_complete(world, "blue")
-        edit(world, commands.promote(world.state, world.now, PLAN, new))
+        edit(world, commands.promote(world.state, world.now, new))
         world.turn()
         undo_is_complete(world, "green")
     world.run()
@@ -404,7 +404,7 @@ def test_a_retained_release_can_be_given_a_share_by_hand_again_and_again() -> No
     world = promoted_world()
     edit(
         world,
-        commands.undo(world.state, world.now, PLAN, Known(1, None, SIZES, True, "blue", True)),
+        commands.undo(world.state, world.now, Known(1, None, SIZES, True, "blue", True)),
     )
     world.turn()
     new = Known(2, A, SIZES, True, "green", True)
@@ -413,12 +413,12 @@ def test_a_retained_release_can_be_given_a_share_by_hand_again_and_again() -> No
         until(world, Phase.STEPS, 30)
         world.turn()
         assert world.roles[NAMES.candidate(2)].lane == "green"
-        edit(world, commands.undo(world.state, world.now, PLAN, None))
+        edit(world, commands.undo(world.state, world.now, None))
         world.turn()
         undo_is_complete(world, "blue")
     edit(world, commands.split(world.state, 30, world.now, new))
     until(world, Phase.STEPS, 30)
-    edit(world, commands.promote(world.state, world.now, PLAN))
+    edit(world, commands.promote(world.state, world.now))
     world.run()
     undo_is_complete(world, "green")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from rollout_world import PLAN, SIZES, first_state, push
+from rollout_world import SIZES, first_state, push
 
 from rollout import transitions
 from rollout.state import (
@@ -31,7 +31,7 @@ def test_every_field_survives_the_journal() -> None:
     )
     state = replace(state, candidate=candidate, services={2: None, 3: 4.0}, queue=push("b" * 40))
     assert load(dump(state)) == state
-    ended = transitions.ended(state, "rejected", "bad", 5.0, PLAN)
+    ended = transitions.ended(state, "rejected", "bad", 5.0)
     restore = Restore(1, "green", None, SIZES, 6.0)
     ended = replace(ended, restore=restore, previous=ended.serving)
     assert load(dump(ended)) == ended

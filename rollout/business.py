@@ -1,0 +1,71 @@
+"""Business scenarios as a job: all of them, against one address, with one line of result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from rollout.errors import RolloutError
+from rollout.jobs import Handle
+from rollout.observation import Job, JobKind
+from rollout.runner import run
+from rollout.scenario import BadScenario, Limits, Scenario, load
+
+
+class NoScenarios(RolloutError):
+    """A release without an examination cannot pass one."""
+
+
+def judge(
+    kind: JobKind,
+    number: int,
+    texts: dict[str, str],
+    address: str,
+    tokens: Callable[[str], str],
+    handle: Handle,
+    *,
+    runs: int | None = None,
+    limits: Limits | None = None,
+) -> Job:
+    """Run every scenario; `runs` shortens each (a rehearsal), `limits` replaces its own.
+
+    `tokens` gives the bearer token of a synthetic customer.
+    """
+    scenarios = read(texts)
+    lines = []
+    for scenario in scenarios:
+        wanted = replace(scenario, runs=runs) if runs else scenario
+        handle.say(f"{scenario.name}: 0 of {wanted.runs} runs")
+        outcome = run(
+            wanted,
+            address,
+            tokens(scenario.customer),
+            limits=limits,
+            progress=_progress(handle, scenario.name),
+        )
+        if not outcome.passed:
+            return Job(kind, number, done=True, why=f"{scenario.name}: {outcome.why}")
+        lines.append(f"{scenario.name}: {outcome.why}")
+    total = sum(runs or one.runs for one in scenarios)
+    why = f"{len(scenarios)} scenarios, {total} runs passed"
+    return Job(kind, number, done=True, passed=True, why=why)
+
+
+def read(texts: dict[str, str]) -> list[Scenario]:
+    """The scenarios in the order of their file names. Raises NoScenarios."""
+    if not texts:
+        raise NoScenarios("neither the promoted release nor the candidate has a scenario: add one")
+    found = []
+    for name, text in sorted(texts.items()):
+        try:
+            found.append(load(text))
+        except BadScenario as error:
+            raise NoScenarios(f"{name}: {error}") from None
+    return found
+
+
+def _progress(handle: Handle, name: str) -> Callable[[int, int, int], None]:
+    def say(done: int, failed: int, wanted: int) -> None:
+        handle.say(f"{name}: {done} of {wanted} runs, {failed} failed")
+
+    return say

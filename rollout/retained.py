@@ -1,0 +1,35 @@
+"""Releases that stand by: what a promotion or a split by hand, or an undo by number, must know."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rollout import lanes, records
+from rollout.cluster import Api
+from rollout.commands import Known
+from rollout.errors import RolloutError
+from rollout.names import Names
+from rollout.state import State
+
+
+class UnknownRelease(RolloutError):
+    """There is no record of that number."""
+
+
+def retained(api: Api, names: Names, state: State) -> Known | None:
+    """The retained release, with whether its lane is up with it."""
+    return by_number(api, names, state.retained.number) if state.retained else None
+
+
+def by_number(api: Api, names: Names, number: int) -> Known:
+    """A release from its record, with the lane that runs it now. Raises UnknownRelease."""
+    record = records.read(api, names, number)
+    if record is None:
+        raise UnknownRelease(f"there is no release {number}: `rollout history` lists them")
+    found = lanes.observe(api, names)
+    running = (
+        name for name, lane in found.items() if lane.release == number and lane.answers(names.app)
+    )
+    name = next(running, None)
+    known = record.known(name)
+    return replace(known, restarts=found[name].restarts) if name else known

@@ -1,0 +1,44 @@
+"""Look at the cluster once: what `decide` needs to know."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from rollout import lanes
+from rollout.cluster import Api
+from rollout.names import Names
+from rollout.observation import Job, Observation, Traffic
+from rollout.plan import Plan
+from rollout.services import Services, read_roles, read_slots
+from rollout.state import Ended
+
+
+def look(
+    api: Api,
+    names: Names,
+    plan: Plan,
+    *,
+    traffic: Traffic | None = None,
+    jobs: tuple[Job, ...] = (),
+    recorded: frozenset[Ended] = frozenset(),
+) -> tuple[Observation, Services]:
+    """The world as it is; the Services also as the API server gave them, for the next write."""
+    reads: list[Any] = [
+        partial(read_roles, api, names),
+        partial(read_slots, api, names),
+        partial(lanes.observe, api, names),
+    ]
+    roles, slots, found = api.together(reads)
+    services = Services(roles, slots)
+    seen_roles, seen_slots = services.view(names)
+    observation = Observation(
+        plan=plan,
+        roles=seen_roles,
+        slots=seen_slots,
+        lanes=found,
+        jobs=jobs,
+        traffic=traffic or Traffic(),
+        recorded=recorded,
+    )
+    return observation, services
