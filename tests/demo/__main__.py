@@ -25,7 +25,7 @@ from tests.demo.workshop import Change, Served, Workshop
 
 GOOD = Change("good.patch", "pipeline", "[AI-101] Say when the account was read, more plainly")
 WRONG = Change("wrong.patch", "pipeline", "[AI-102] Shorten the balance sentence")
-SLOW = Change("slow.patch", "gateway", "[AI-103] Count questions one at a time")
+SLOW = Change("slow.patch", "gateway", "[AI-103] Ask the quota service before each question")
 LAST = Change("last.patch", "pipeline", "[AI-104] Greet more warmly")
 
 RELEASE_LIMIT_S = 300.0

@@ -20,7 +20,11 @@ def tokens() -> dict[str, str]:
 def orders(seconds: int, scale: float = 1.0) -> dict[str, Any]:
     """What the client pod is told; rates in requests/s, times `scale`."""
     known = tokens()
-    balance = {"token": known["c-1001"], "query": "我的医保账户还剩多少钱？", "expect": "3[,，]?482"}
+    balance = {
+        "token": known["c-1001"],
+        "query": "我的医保账户还剩多少钱？",
+        "expect": r"12[,，]?680\.50",
+    }
     english = {"token": known["c-1002"], "query": "Please explain my lab report.", "expect": "LDL"}
     return {
         "host": HOST,

@@ -85,7 +85,9 @@ class Workshop:
 
     def commit(self, subject: str, sign: bool = True) -> str:
         self.git("add", "--all", "--force", ".")
-        self.git("commit", "-q", "--allow-empty", "-m", subject, *([] if sign else ["--no-gpg-sign"]))
+        self.git(
+            "commit", "-q", "--allow-empty", "-m", subject, *([] if sign else ["--no-gpg-sign"])
+        )
         return self.git("rev-parse", "HEAD")
 
     def prepare(self, base: str, change: Change) -> str:
