@@ -171,3 +171,18 @@ def test_bad_input_is_one_line_and_changes_nothing(
     assert len(done.stderr.splitlines()) == 1
     assert TOKEN not in done.stderr
     assert contents(fresh) == before
+
+
+def test_the_seeds_table_says_who_is_there_and_who_is_synthetic(fresh: Fresh) -> None:
+    fresh.migrate()
+    readme = Path(__file__).parents[3] / "apps" / "retrieval" / "seed" / "README.md"
+    table = [
+        [cell.strip(" `") for cell in line.split("|")[1:5]]
+        for line in readme.read_text().splitlines()
+        if line.startswith("| `")
+    ]
+    rows = fresh.rows("SELECT id, name, language, synthetic FROM identity.customers ORDER BY id")
+    assert sorted(table) == [
+        [who, name, language, "yes" if synthetic else "no"]
+        for who, name, language, synthetic in rows
+    ]

@@ -3,7 +3,7 @@
 import hashlib
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
@@ -287,3 +287,39 @@ def test_a_token_is_known_by_its_hash_alone(postgres: Any) -> None:
         assert who(postgres.token("c-1001")) == ("c-1001", "zh", False)
         assert who(postgres.token("s-en")) == ("s-en", "en", True)
         assert who("x" * 32) is None
+
+
+def test_an_error_in_a_condition_tells_nothing_of_rows_out_of_sight(filled: Any) -> None:
+    # c-1002's balance is 3940.00: evaluated on that row, the division would fail.
+    query = "SELECT customer FROM insurance.accounts WHERE 1 / (balance - 3940.00) IS NOT NULL"
+    with psycopg.connect(filled.url("assistant")) as connection:
+        name = "switchyard.assertion"
+        connection.execute("SELECT set_config(%s, %s, true)", (name, filled.assertion("c-1001")))
+        assert connection.execute(query).fetchall() == [("c-1001",)]
+        connection.execute("SELECT set_config(%s, %s, true)", (name, filled.assertion("c-1002")))
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            connection.execute(query)
+
+
+def test_a_ticket_in_anothers_name_or_session_is_not_written(filled: Any) -> None:
+    insert = (
+        "INSERT INTO tickets.tickets (customer, session, message_id, query, language)"
+        " VALUES (%s, %s, 'new', 'q', 'en')"
+    )
+    for customer, session in (("c-1002", "session-1"), ("c-1001", "session-2")):
+        with psycopg.connect(filled.url("tickets")) as connection:
+            connection.execute(
+                "SELECT set_config('switchyard.assertion', %s, true)",
+                (filled.assertion("c-1001", session="session-1"),),
+            )
+            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+                connection.execute(insert, (customer, session))
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM tickets.tickets", "TRUNCATE tickets.tickets"])
+def test_a_ticket_is_never_taken_back(filled: Any, statement: LiteralString) -> None:
+    with (
+        psycopg.connect(filled.url("tickets")) as connection,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        connection.execute(statement)
