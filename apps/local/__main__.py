@@ -52,7 +52,7 @@ def welcome(assistant: Assistant) -> str:
     rows = "\n".join(f"  {customer}  {token}" for customer, token in tokens.items())
     examples = "\n".join(
         f"  curl -s {assistant.url}/v1/chat -H 'Authorization: Bearer {tokens[customer]}' "
-        f"-d '{{\"query\": \"{query}\", \"session\": \"s{at}\", \"message_id\": \"m{at}\"}}'"
+        f'-d \'{{"query": "{query}", "session": "s{at}", "message_id": "m{at}"}}\''
         for at, (customer, query) in enumerate(
             [
                 ("c-1001", "我的医保余额还有多少?"),

@@ -47,7 +47,9 @@ class Assistant:
 
     def _start(self, stack: ExitStack) -> None:
         database = self._database(stack)
-        ports = dict(zip(("tickets", "grpc", "health", "metrics", "admin"), _free_ports(5), strict=True))
+        ports = dict(
+            zip(("tickets", "grpc", "health", "metrics", "admin"), _free_ports(5), strict=True)
+        )
         tickets = f"http://{HOST}:{ports['tickets']}"
         self._run(
             stack,

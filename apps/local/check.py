@@ -30,11 +30,12 @@ QUESTIONS = (
 
 def check(url: str, tokens: Mapping[str, str], say: Callable[[str], None]) -> bool:
     """Whether every answer is right; `say` gets each question, reply and fault."""
-    return all([_ask(url, tokens[question.customer], question, say) for question in QUESTIONS])
+    right = [_ask(url, tokens[question.customer], question, say) for question in QUESTIONS]
+    return all(right)
 
 
 def fault(question: Question, reply: Mapping[str, Any]) -> str:
-    """"" if `reply` answers `question`, else what is wrong with it."""
+    """ "" if `reply` answers `question`, else what is wrong with it."""
     for name, wanted in (("intent", question.intent), ("status", "ok")):
         if reply.get(name) != wanted:
             return f"{name} is {reply.get(name)!r}, not {wanted!r}"
@@ -46,13 +47,13 @@ def fault(question: Question, reply: Mapping[str, Any]) -> str:
 def _ask(url: str, token: str, question: Question, say: Callable[[str], None]) -> bool:
     say(f"{question.customer} asks: {question.query}")
     body = {"query": question.query, "session": uuid4().hex, "message_id": uuid4().hex}
-    request = urllib.request.Request(
+    request = urllib.request.Request(  # noqa: S310
         f"{url}/v1/chat",
         json.dumps(body).encode(),
         {"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
     )
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:  # noqa: S310
             reply = json.load(response)
     except (OSError, ValueError) as error:
         say(f"  wrong: {error}")

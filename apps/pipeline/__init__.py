@@ -1,1 +1,1 @@
-"""The assistant's pipeline: a Triton model repository, what its models do, and the supervisor that runs it."""
+"""The assistant's pipeline: a Triton model repository, its models' work, its supervisor."""

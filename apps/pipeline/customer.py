@@ -30,7 +30,10 @@ def facts_of(records: Facts, language: str) -> list[Fact]:
 def _account(account: InsuranceAccount, language: str) -> list[Fact]:
     amounts = ("balance", "used_this_year", "annual_limit", "deductible", "deductible_left")
     return [
-        *(_fact(name, _plain(getattr(account, name)), language, account.currency) for name in amounts),
+        *(
+            _fact(name, _plain(getattr(account, name)), language, account.currency)
+            for name in amounts
+        ),
         _fact("as_of", account.as_of.isoformat(), language),
         _fact("plan", account.plan, language),
     ]

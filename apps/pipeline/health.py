@@ -47,19 +47,21 @@ class Health:
         return [name for name, state in self._models.items() if _age(state, now) >= QUIET_S]
 
     def not_started(self) -> str:
-        """"" once every model has answered, else which has not."""
+        """ "" once every model has answered, else which has not."""
         waiting = [name for name, state in self._models.items() if state.last_success is None]
         return f"no answer yet from {', '.join(waiting)}" if waiting else ""
 
     def not_ready(self, now: float) -> str:
-        """"" if every model answered lately, else why no request should come here."""
+        """ "" if every model answered lately, else why no request should come here."""
         if self.stopping:
             return "stopping"
         stale = [name for name, state in self._models.items() if _age(state, now) > READY_S]
-        return self.not_started() or self.dead() or (f"no recent answer from {stale}" if stale else "")
+        return (
+            self.not_started() or self.dead() or (f"no recent answer from {stale}" if stale else "")
+        )
 
     def dead(self) -> str:
-        """"" while this process is worth keeping, else what cannot mend itself."""
+        """ "" while this process is worth keeping, else what cannot mend itself."""
         if self.lost:
             return f"the process of model {self.lost} died"
         for name, state in self._models.items():

@@ -38,4 +38,4 @@ def _model(folder: Path) -> str:
         return ""
     if Path(words[0]).name != _STUB or len(words) < 2:
         return ""
-    return Path(words[1]).parents[1].name  # …/models/NAME/1/model.py
+    return Path(words[1]).parents[1].name  # …/models/NAME/1/NAME.py

@@ -23,7 +23,9 @@ class Renderer:
             lstrip_blocks=True,
         )
         names = environment.list_templates(extensions=["j2"])
-        self._templates = {name.removesuffix(".j2"): environment.get_template(name) for name in names}
+        self._templates = {
+            name.removesuffix(".j2"): environment.get_template(name) for name in names
+        }
 
     def __call__(self, name: str, reply: Reply, **more: Any) -> str:
         """The text of the template `name` in the reply's language."""

@@ -15,11 +15,13 @@ from apps.pipeline import backend, health_http, processes
 from apps.pipeline.health import Health
 from apps.pipeline.intents.train import ensure
 from apps.pipeline.metrics import progress
-from apps.pipeline.probe import MODELS, Prober, ProbeFailed
+from apps.pipeline.probe import MODELS, ProbeFailed, Prober
 from apps.pipeline.settings import Settings, SettingsError
 
 LOOK_EVERY_S = 1.0
 STOP_TIMEOUT_S = 20.0
+# Longer than a token takes on a busy machine.
+QUIET_S = 1.5
 # Long enough for the kubelet to read from /livez why we are about to end.
 DYING_S = 8.0
 _PR_SET_PDEATHSIG = 1
@@ -58,7 +60,7 @@ def _run(settings: Settings, folder: Path, begun: float) -> int:
         return Watch(server, health, settings, begun).until(stop)
     finally:
         health.stopping = True
-        _end(server)
+        _end(server, settings.metrics_port)
         page.shutdown()
         for region in Path("/dev/shm").glob(f"{prefix}*"):  # noqa: S108
             region.unlink(missing_ok=True)
@@ -124,12 +126,22 @@ class Watch:
             self._health.success(model, time.monotonic())
 
 
-def _end(server: "subprocess.Popen[bytes]") -> None:
-    """Ask the server to finish its requests, then end it and the models' processes with it."""
+def _end(server: "subprocess.Popen[bytes]", metrics_port: int) -> None:
+    """Let the server finish what it has begun, then end it and the models' processes.
+
+    After SIGTERM it takes no new request. It is not left to unload one model after the other:
+    that keeps the gateways' connections open for seconds in which they are only refused.
+    """
     if server.poll() is None:
         server.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            server.wait(STOP_TIMEOUT_S)
+        end = time.monotonic() + STOP_TIMEOUT_S
+        rose = time.monotonic()
+        counts = progress(metrics_port)
+        while server.poll() is None and (now := time.monotonic()) < min(end, rose + QUIET_S):
+            time.sleep(0.1)
+            before, counts = counts, progress(metrics_port)
+            if any(counts[model] > before.get(model, 0) for model in counts):
+                rose = now
     with suppress(ProcessLookupError):
         os.killpg(server.pid, signal.SIGKILL)
     server.wait()

@@ -29,7 +29,7 @@ class Query:
 
 
 def language_of(text: str) -> str:
-    """"zh" if any Han character occurs, else "en": one customer's word in Latin letters
+    """ "zh" if any Han character occurs, else "en": one customer's word in Latin letters
     does not make a Chinese sentence English, whereas English has no use for Han."""
     return "zh" if _HAN.search(text) else "en"
 

@@ -18,7 +18,7 @@ _MAX_REPLY = 64 * 1024
 
 @dataclass(frozen=True)
 class Complaint:
-    """The body of `POST /v1/tickets`; (customer, message_id) makes it one ticket however often sent."""
+    """The body of `POST /v1/tickets`: one ticket for a (customer, message_id), however often."""
 
     assertion: str
     message_id: str

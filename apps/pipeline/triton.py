@@ -15,7 +15,9 @@ import triton_python_backend_utils as pb
 
 from apps.pipeline.failure import Unavailable
 
-logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(name)s %(message)s")
+logging.basicConfig(
+    stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(name)s %(message)s"
+)
 log = logging.getLogger("pipeline")
 
 

@@ -26,7 +26,8 @@ class Classifier:
         buckets, values = vector(text)
         scores = (values @ self.weights[buckets] + self.bias).astype(np.float64)
         scores = np.exp(scores - scores.max())
-        return scores / scores.sum()
+        chances: NDArray[np.float64] = scores / scores.sum()
+        return chances
 
     def intent(self, text: str) -> tuple[str, float]:
         """(intent, its probability); "other" when no intent is likely enough."""

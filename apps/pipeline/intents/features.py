@@ -11,7 +11,7 @@ from apps.pipeline.text import normalise
 BUCKETS = 1 << 15
 _TOKEN = re.compile("[a-z']+|0+|[\u3400-\u9fff]+")
 _DIGIT = re.compile(r"\d")
-# Only characters that tell the five intents apart; the left one of each pair is the traditional form.
+# Pairs of a traditional character and its simplified form, for words that tell intents apart.
 _TRADITIONAL = (
     "訴诉餘余額额醫医療疗險险帳账戶户報报單单檢检驗验體体嗎吗請请問问幫帮詢询還还錢钱維维權权亂乱費费"
     "這这麼么沒没實实過过務务員员態态個个們们條条約约書书裡里淨净產产資资負负債债圖图謝谢見见點点"

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import triton_python_backend_utils as pb
 
-from apps.engine import Engine, Generator, Model, Piece, default_path
+from apps.engine import Engine, Generator, Model, default_path
 from apps.pipeline.metrics import TOKENS_METRIC
-from apps.pipeline.streams import Job, Streams
+from apps.pipeline.streams import Job, Piece, Streams
 from apps.pipeline.triton import bytes_tensor, log, read_bytes
 
 MAX_PROMPT_CHARS = 8000
