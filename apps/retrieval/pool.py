@@ -89,6 +89,8 @@ class Pool:
                 raise TryLater(_line(error)) from None
             raise
         finally:
+            with suppress(psycopg.Error):
+                connection.rollback()  # does nothing after the commit
             # The limit holds for the roll-back too, so it ends last.
             self._pool.putconn(connection)
             limit.end()

@@ -67,10 +67,13 @@ class Store:
         found = self.page(number + 1, 1)
         return found[0] if found and found[0].number == number else None
 
-    def ready(self) -> bool:
-        """Whether the database answered lately, or answers now: load alone is no failure."""
-        if time.monotonic() - self._answered_at < RECENT_S:
-            return True
+    @property
+    def answered_lately(self) -> bool:
+        """Whether the database answered within the last `RECENT_S` seconds."""
+        return time.monotonic() - self._answered_at < RECENT_S
+
+    def answers(self) -> bool:
+        """Whether the database answers a real query now."""
         try:
             self.page(0, 1)
         except (TryLater, psycopg.Error) as error:
