@@ -14,9 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-import yaml
-
-from deploy import addresses, migration, secrets, waits
+from deploy import addresses, migration, setup, waits
 from deploy.cluster.errors import ClusterError
 from deploy.cluster.steps import step
 from deploy.errors import ApplyError
@@ -24,15 +22,14 @@ from deploy.kubectl import Kubectl
 from deploy.target import Target, target
 from images.errors import ImageError
 from images.lock import read as read_lock
+from rollout.lint import Finding, lint
 from rollout.render import Manifest, RenderError, render
 
 ROOT = Path(__file__).parent.parent
-PLATFORM_MANAGER = "platform"
 LANE_MANAGER = "rollout-lane"
 FIRST_LANE = "blue"
 FIRST_OVERLAY = f"deploy/overlays/prod/{FIRST_LANE}"
 MIGRATE_OVERLAY = "deploy/overlays/migrate"
-POSTGRES_UID = 10001
 
 
 def main(words: list[str] | None = None) -> int:
@@ -61,23 +58,24 @@ def apply(wished: Target, overlay: str, lane: str | None) -> str:
     kubectl = Kubectl(wished.kubeconfig)
     with step(f"render {overlay}"):
         check_registry(wished)
-        platform = render(ROOT, overlay)
-        (job,) = render(ROOT, MIGRATE_OVERLAY)
+        platform, (job,) = render(ROOT, overlay), render(ROOT, MIGRATE_OVERLAY)
+        parts = render(ROOT, f"deploy/overlays/prod/{lane or FIRST_LANE}")
+        check([*lint([*platform, job], "platform"), *lint(parts, "prod")])
     with step("namespaces"):
-        kubectl.apply([item for item in platform if item["kind"] == "Namespace"], PLATFORM_MANAGER)
+        kubectl.apply([item for item in platform if item["kind"] == "Namespace"], setup.MANAGER)
     with step("secrets and settings"):
-        tokens = make_secrets(kubectl)
-        make_settings(kubectl, wished)
+        tokens = setup.make_secrets(kubectl)
+        setup.make_settings(kubectl, wished.environment)
     with step(f"apply {overlay}"):
         if wished.local:
-            make_volume(wished.volumes / "postgres")
-        kubectl.apply(platform, PLATFORM_MANAGER)
+            setup.make_volume(wished.volumes / "postgres")
+        kubectl.apply(platform, setup.MANAGER)
     serving = serving_lane(kubectl)
     waits.ready(kubectl, early(waits.workloads(platform)))
     with step("migrate the database"):
-        migration.migrate(kubectl, migration.stamped(job, tokens), PLATFORM_MANAGER)
+        migration.migrate(kubectl, migration.stamped(job, tokens), setup.MANAGER)
     if lane or serving is None:
-        apply_lane(kubectl, lane or FIRST_LANE)
+        apply_lane(kubectl, parts)
     if serving is None:
         init(wished)
     waits.ready(kubectl, late(waits.workloads(platform)))
@@ -96,35 +94,11 @@ def check_registry(wished: Target) -> None:
         )
 
 
-def make_secrets(kubectl: Kubectl) -> dict[str, str]:
-    """Write what is missing in the Secrets; returns the token file of the database."""
-    existing = {}
-    for key in secrets.ALL:
-        found = kubectl.get("secret", key[1], key[0])
-        existing[key] = secrets.values_of(found) if found else {}
-    wished = secrets.wanted(existing, secrets.random_value)
-    changed = {key: values for key, values in wished.items() if values != existing[key]}
-    if changed:
-        kubectl.apply(secrets.manifests(changed), PLATFORM_MANAGER)
-    return wished[secrets.TOKENS]
-
-
-def make_settings(kubectl: Kubectl, wished: Target) -> None:
-    """Make the admin's ConfigMaps where they are absent; what an admin wrote is kept."""
-    folder = ROOT / "deploy" / "settings"
-    for file in (folder / f"{'local' if wished.local else 'platform'}.yaml", folder / "trust.yaml"):
-        settings: Manifest = yaml.safe_load(file.read_text())
-        metadata = settings["metadata"]
-        if kubectl.get("configmap", metadata["name"], metadata["namespace"]) is None:
-            kubectl.apply([settings], PLATFORM_MANAGER)
-
-
-def make_volume(folder: Path) -> None:
-    """The folder of this machine that holds the local cluster's database."""
-    if not folder.is_dir():
-        folder.mkdir(parents=True, mode=0o755)
-        folder.chmod(0o750)
-        os.chown(folder, POSTGRES_UID, POSTGRES_UID)
+def check(findings: list[Finding]) -> None:
+    """Nothing is applied that the controller's own lint would refuse."""
+    if findings:
+        more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
+        raise ApplyError(f"{findings[0]}{more}")
 
 
 def serving_lane(kubectl: Kubectl) -> str | None:
@@ -143,11 +117,9 @@ def late(platform: list[Manifest]) -> list[Manifest]:
     return [item for item in platform if item["metadata"]["name"] == "rollout"]
 
 
-def apply_lane(kubectl: Kubectl, lane: str) -> None:
+def apply_lane(kubectl: Kubectl, parts: list[Manifest]) -> None:
     """Apply a lane as the controller would, and wait for its pods."""
-    overlay = f"deploy/overlays/prod/{lane}"
-    with step(f"apply {overlay}"):
-        parts = render(ROOT, overlay)
+    with step("apply the lane"):
         kubectl.apply(parts, LANE_MANAGER)
     waits.ready(kubectl, waits.workloads(parts))
 

@@ -13,9 +13,10 @@ from deploy.errors import ApplyError
 
 @dataclass(frozen=True)
 class Target:
-    """`kubeconfig`: as in KUBECONFIG. `volumes`: folder of this machine for the local cluster's data.
+    """One cluster, and what of this machine belongs to it.
 
-    `local`: the cluster of `make up`, whose DNS and disk are ours to set up.
+    `kubeconfig`: as in KUBECONFIG. `local`: the cluster of `make up`, whose DNS
+    and disk are ours to set up. `volumes`: the folder of its data.
     """
 
     kubeconfig: str
@@ -24,9 +25,14 @@ class Target:
     volumes: Path
 
     @property
+    def environment(self) -> str:
+        """`local` or `platform`: the name of its overlay and of its first settings."""
+        return "local" if self.local else "platform"
+
+    @property
     def overlay(self) -> str:
         """The platform overlay for this cluster."""
-        return f"deploy/overlays/{'local' if self.local else 'platform'}"
+        return f"deploy/overlays/{self.environment}"
 
 
 def target(environ: Mapping[str, str]) -> Target:
