@@ -94,6 +94,8 @@ def _containers(status: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _state(container: dict[str, Any]) -> str:
+    if container.get("ready"):
+        return ""
     state, last = container.get("state", {}), container.get("lastState", {})
     waiting = state.get("waiting", {})
     ended = state.get("terminated") or last.get("terminated")
@@ -101,6 +103,6 @@ def _state(container: dict[str, Any]) -> str:
         return f"ended with exit status {ended['exitCode']} ({ended.get('reason', 'Error')})"
     if waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
         return f"{waiting['reason']} {waiting.get('message', '')}".strip()
-    if state.get("running") and not container.get("ready"):
+    if "running" in state:
         return "runs, but its probe does not pass yet"
     return ""
