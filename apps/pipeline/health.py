@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 QUIET_S = 10.0
-READY_S = 25.0
+READY_S = 45.0
 FAILURES = 3
 
 
@@ -55,10 +55,10 @@ class Health:
         """ "" if every model answered lately, else why no request should come here."""
         if self.stopping:
             return "stopping"
+        if why := self.not_started() or self.dead():
+            return why
         stale = [name for name, state in self._models.items() if _age(state, now) > READY_S]
-        return (
-            self.not_started() or self.dead() or (f"no recent answer from {stale}" if stale else "")
-        )
+        return f"no recent answer from {', '.join(stale)}" if stale else ""
 
     def dead(self) -> str:
         """ "" while this process is worth keeping, else what cannot mend itself."""

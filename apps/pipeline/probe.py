@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tritonclient.grpc as triton
 
-TIMEOUT_S = 5.0
+TIMEOUT_S = 10.0
 # Nothing here reaches the database, the tickets service or a customer.
 _INPUTS: dict[str, dict[str, str]] = {
     "preprocess": {"query": "hello"},

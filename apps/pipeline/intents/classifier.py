@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,7 @@ class Classifier:
             with np.load(path, allow_pickle=False) as arrays:
                 weights = np.asarray(arrays["weights"], np.float32)
                 bias = np.asarray(arrays["bias"], np.float32)
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, EOFError, BadZipFile, ValueError, KeyError) as error:
             raise ValueError(f"{path}: not an intent model ({error})") from None
         if weights.shape != (BUCKETS, len(INTENTS)) or bias.shape != (len(INTENTS),):
             raise ValueError(f"{path}: made for other features; train it again")

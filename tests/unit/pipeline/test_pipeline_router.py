@@ -1,0 +1,173 @@
+"""Which models a message visits, and what the customer gets when one of them fails."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from apps.pipeline.failure import Unavailable
+from apps.pipeline.render import Renderer
+from apps.pipeline.reply import Fact, Reply
+from apps.pipeline.router import Router
+from apps.pipeline.text import read_query
+
+BALANCE = [
+    Fact("balance", "balance", "8250.00", "CNY"),
+    Fact("used_this_year", "used this year", "11750.00", "CNY"),
+    Fact("annual_limit", "annual limit", "20000.00", "CNY"),
+    Fact("deductible", "deductible", "1500.00", "CNY"),
+    Fact("deductible_left", "deductible left", "300.00", "CNY"),
+    Fact("as_of", "as of", "2026-11-01"),
+    Fact("plan", "plan", "Standard Health"),
+]
+LAB = [
+    Fact("glucose", "Fasting glucose", "6.8", "mmol/L", "3.9–6.1", "high"),
+    Fact("ldl", "LDL cholesterol", "3.0", "mmol/L", "≤ 3.4", "normal"),
+    Fact("reported_on", "report date", "2026-10-20"),
+    Fact("laboratory", "laboratory", "Synthetic Laboratory"),
+]
+
+
+class Models:
+    """Stands in for the other models: says what it is told to say, and remembers calls."""
+
+    def __init__(self, intent: str, facts: list[Fact] | None = None, down: str = "") -> None:
+        self.intent = intent
+        self.facts = facts or []
+        self.down = down
+        self.calls: list[tuple[str, dict[str, str | bytes]]] = []
+
+    def __call__(self, model: str, inputs: Mapping[str, str | bytes]) -> dict[str, Any]:
+        self.calls.append((model, dict(inputs)))
+        if model == self.down:
+            raise Unavailable(f"{model} is away")
+        answers: dict[str, Callable[[], dict[str, Any]]] = {
+            "preprocess": lambda: read_query(bytes(inputs["query"])).__dict__,  # type: ignore[arg-type]
+            "intent": lambda: {"intent": self.intent, "confidence": 0.9},
+            "retrieve": lambda: {"facts": [fact.__dict__ for fact in self.facts]},
+            "ticket": lambda: {"id": "T-000007", "created": True},
+        }
+        return answers[model]()
+
+
+@pytest.fixture(scope="module")
+def router() -> Router:
+    ticks = iter(range(1_000_000))
+    return Router(Renderer(), clock=lambda: next(ticks) / 1000)
+
+
+def ask(router: Router, models: Models, query: str) -> Reply:
+    return router.answer(models, query.encode(), "assertion", "m-1")
+
+
+def visited(models: Models) -> list[str]:
+    return [name for name, _ in models.calls]
+
+
+def test_a_balance_in_english_also_asks_the_model(router: Router) -> None:
+    models = Models("insurance_balance", BALANCE)
+    reply = ask(router, models, "what is my balance")
+    assert visited(models) == ["preprocess", "intent", "retrieve"]
+    assert (reply.status, reply.facts) == ("ok", BALANCE)
+    assert "8250.00 CNY" in reply.text
+    assert reply.prompt is not None
+    assert "8250.00 CNY" in reply.prompt
+    assert reply.stages_ms == {"preprocess": 1.0, "intent": 1.0, "retrieve": 1.0, "render": 1.0}
+
+
+def test_a_language_that_the_model_does_not_know_is_said(router: Router) -> None:
+    reply = ask(router, Models("lab_report", LAB), "我的化验单")
+    assert reply.prompt is None
+    assert reply.omitted == [{"what": "model_words", "why": "the model does not know zh"}]
+
+
+def test_a_complaint_makes_a_ticket_with_what_was_written(router: Router) -> None:
+    models = Models("complaint")
+    reply = ask(router, models, "I Complain①!")
+    assert models.calls[-1] == (
+        "ticket",
+        {
+            "assertion": "assertion",
+            "message_id": "m-1",
+            "query": "I Complain①!",
+            "language": "en",
+        },
+    )
+    assert reply.ticket == {"id": "T-000007", "created": True}
+    assert "T-000007" in reply.text
+    assert reply.prompt is None
+
+
+@pytest.mark.parametrize("query", ["hello", "你好"])
+@pytest.mark.parametrize(
+    ("intent", "down", "reason"),
+    [
+        ("other", "preprocess", "preprocess is away"),
+        ("other", "intent", "intent is away"),
+        ("complaint", "ticket", "ticket is away"),
+        ("insurance_balance", "retrieve", "retrieve is away"),
+        ("lab_report", "retrieve", "retrieve is away"),
+    ],
+)
+def test_a_failed_model_degrades_the_reply_in_the_askers_language(
+    router: Router, intent: str, down: str, reason: str, query: str
+) -> None:
+    reply = ask(router, Models(intent, down=down), query)
+    assert (reply.status, reply.reason) == ("degraded", reason)
+    assert (reply.facts, reply.ticket, reply.prompt) == ([], None, None)
+    assert reply.text
+    assert reply.language == ("en" if query == "hello" else "zh")
+    assert ("分钟" in reply.text) == (reply.language == "zh")
+
+
+def test_a_lost_complaint_is_not_called_registered(router: Router) -> None:
+    reply = ask(router, Models("complaint", down="ticket"), "I complain")
+    assert "could not be registered" in reply.text
+
+
+def test_documents_are_honestly_not_read(router: Router) -> None:
+    models = Models("document_question")
+    reply = ask(router, models, "what does clause 5 say")
+    assert visited(models) == ["preprocess", "intent"]
+    assert reply.status == "ok"
+    assert reply.omitted == [{"what": "documents", "why": "no document of the customer is loaded"}]
+
+
+@pytest.mark.parametrize("query", ["", "x" * 5000])
+def test_an_unusable_query_goes_no_further(router: Router, query: str) -> None:
+    models = Models("complaint")
+    reply = ask(router, models, query)
+    assert visited(models) == ["preprocess"]
+    assert reply.status == "degraded"
+    assert reply.text
+
+
+def test_the_json_has_every_promised_field(router: Router) -> None:
+    fields = ask(router, Models("lab_report", LAB), "my lab report").json()
+    assert list(fields) == [
+        "intent",
+        "confidence",
+        "language",
+        "status",
+        "reason",
+        "text",
+        "facts",
+        "prompt",
+        "omitted",
+        "ticket",
+        "stages_ms",
+    ]
+    assert fields["facts"][0] == {
+        "name": "glucose",
+        "label": "Fasting glucose",
+        "value": "6.8",
+        "unit": "mmol/L",
+        "reference": "3.9–6.1",
+        "flag": "high",
+    }
+    assert fields["facts"][2] == {
+        "name": "reported_on",
+        "label": "report date",
+        "value": "2026-10-20",
+        "unit": "",
+    }
