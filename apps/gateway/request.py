@@ -1,6 +1,7 @@
 """Reading a request's head and body within bounds."""
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 
 from starlette.types import Receive, Scope
@@ -9,6 +10,8 @@ from apps.gateway.question import MAX_BODY_BYTES
 from apps.gateway.refusal import ClientGone, Refusal
 
 BODY_TIMEOUT_S = 10.0
+MAX_DISCARDED_BYTES = 1 << 20
+DISCARD_S = 3.0
 MAX_HEAD_BYTES = 16 * 1024
 
 
@@ -70,6 +73,7 @@ async def read_body(headers: Mapping[str, str], receive: Receive) -> bytes:
     """The whole body. Raises Refusal (408, 413) or ClientGone."""
     announced = headers.get("content-length", "0")
     if announced.isdigit() and int(announced) > MAX_BODY_BYTES:
+        await _discard(receive)
         raise _too_long()
     body = bytearray()
     try:
@@ -80,6 +84,7 @@ async def read_body(headers: Mapping[str, str], receive: Receive) -> bytes:
                     raise ClientGone
                 body += message.get("body", b"")
                 if len(body) > MAX_BODY_BYTES:
+                    await _discard(receive)
                     raise _too_long()
                 if not message.get("more_body", False):
                     return bytes(body)
@@ -90,6 +95,19 @@ async def read_body(headers: Mapping[str, str], receive: Receive) -> bytes:
             "send it at once",
             connection="close",
         ) from None
+
+
+async def _discard(receive: Receive) -> None:
+    """Read on a little: closing on unread bytes resets the connection, and the client would
+    never see why it was refused."""
+    rest = MAX_DISCARDED_BYTES
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(DISCARD_S):
+            while rest > 0:
+                message = await receive()
+                rest -= len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
 
 
 def _too_long() -> Refusal:

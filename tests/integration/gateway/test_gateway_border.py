@@ -99,7 +99,6 @@ def test_the_allowed_method_is_named(gateway: Gateway, postgres: Any) -> None:
         (HEAD + "Content-Length: 5\r\nContent-Length: 6\r\n\r\n").encode(),
         (HEAD + "Content-Length: -1\r\n\r\n").encode(),
         (HEAD + "Transfer-Encoding: chunked\r\n\r\nzz\r\n").encode(),
-        b"GET / HTTP/9.9\r\n\r\n",
         (HEAD + "X: " + "y" * 20_000 + "\r\n\r\n").encode(),
         (HEAD + "".join(f"x{n}: y\r\n" for n in range(5000)) + "\r\n").encode(),
     ],

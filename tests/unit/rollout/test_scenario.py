@@ -1,9 +1,12 @@
 """Reading scenarios: what is accepted, and the one line each mistake gets."""
 
+from pathlib import Path
+
 import pytest
 
 from rollout.scenario import BadScenario, Limits, load
 
+SCENARIOS = Path(__file__).parents[3] / "rollout" / "scenarios"
 GOOD = """\
 name: lab_report.en
 language: en
@@ -78,3 +81,18 @@ def test_what_is_no_scenario_at_all_is_refused(text: str) -> None:
 def test_deep_nesting_is_refused_without_a_crash() -> None:
     with pytest.raises(BadScenario):
         load("[" * 100_000)
+
+
+@pytest.mark.parametrize("path", sorted(SCENARIOS.glob("*.yaml")), ids=lambda path: path.name)
+def test_each_committed_scenario_is_readable_under_its_own_name(path: Path) -> None:
+    scenario = load(path.read_text())
+    assert f"{scenario.name}.yaml" == path.name
+    assert scenario.name.endswith(f".{scenario.language}")
+    assert scenario.customer == f"s-{scenario.language}"
+    assert scenario.limits == Limits()
+
+
+def test_the_three_business_scenarios_exist_in_both_languages() -> None:
+    names = {load(path.read_text()).name for path in SCENARIOS.glob("*.yaml")}
+    for intent in ("complaint", "insurance_balance", "lab_report"):
+        assert {f"{intent}.zh", f"{intent}.en"} <= names
