@@ -7,6 +7,7 @@ import json
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,21 +74,30 @@ def _deploy(api: Api, names: Names, given: argparse.Namespace) -> int:
     )
     edit = journal.edit(api, names, lambda state: commands.push(state, push))
     _say(given, edit)
-    if not given.wait or edit.state is None:
-        return int(edit.wrong)
-    before = edit.state.next_number
+    return _follow_push(api, names, given, push) if given.wait else 0
+
+
+def _follow_push(api: Api, names: Names, given: argparse.Namespace, push: Push) -> int:
+    """Wait until the release is promoted, refused or held; 0 only if it serves."""
+    say, began = _progress(given), time.monotonic()
+    if not push.resolved:
+        state = follow.until(
+            api, names, lambda now: now.queue is None or now.queue.resolved, given.wait, say
+        )
+        mine = state.queue or state.candidate
+        push = replace(push, commit=mine.commit if mine else state.seen or push.commit)
 
     def over(state: State) -> bool:
-        candidate = state.candidate
-        started = state.next_number > before or (
-            candidate is not None and candidate.commit == push.commit
-        )
-        held = candidate is not None and candidate.hold is not None
-        return state.queue is None and ((started and candidate is None) or held)
+        waits = state.queue is not None and state.queue.commit == push.commit
+        runs = state.candidate is not None and state.candidate.commit == push.commit
+        held = runs and state.candidate is not None and state.candidate.hold is not None
+        return not waits and (held or not runs)
 
-    state = follow.until(api, names, over, given.wait, _progress(given))
-    good = state.candidate is None and state.serving.number >= before
-    _show(given, {"said": state.said, "promoted": good}, [])
+    left = given.wait - (time.monotonic() - began)
+    state = follow.until(api, names, over, left, say)
+    good = state.serving.commit == push.commit
+    held = state.held.get(push.commit)
+    _show(given, {"said": state.said, "promoted": good, "why": held.why if held else ""}, [])
     return 0 if good else 1
 
 

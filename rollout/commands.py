@@ -191,11 +191,6 @@ def undo_to(state: State, now: float, release: Known) -> Edit:
     return Edit(after, after.said, moves=True)
 
 
-def with_epoch(state: State, epoch: int) -> State:
-    """The state with a newer epoch than any object carries."""
-    return replace(state, epoch=epoch)
-
-
 def _no_share(candidate: Candidate) -> str:
     return (
         f"release {candidate.number} has no share yet (phase {candidate.phase}): "

@@ -124,7 +124,7 @@ def _restore(state: State, seen: Observation, now: float, names: Names) -> Actio
             state, f"starting release {restore.number} again", restore.number, restore.lane
         )
     sizes = {part: size.prod for part, size in restore.sizes.items()}
-    if phases.wrong_size(lane, sizes):
+    if phases.too_small(lane, sizes):
         return Scale(state, f"release {restore.number} at full size", restore.lane, sizes)
     if not lane.settled:
         return Wait(
@@ -178,5 +178,13 @@ def _rest(state: State, now: float) -> str:
 
 
 _RULES: tuple[Rule, ...] = (
-    _adopt, _align, _record, _restore, _push, _candidate, _retire, _prune,
-)  # fmt: skip
+    _adopt,
+    _times,
+    _align,
+    _record,
+    _restore,
+    _push,
+    _candidate,
+    _retire,
+    _prune,
+)

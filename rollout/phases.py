@@ -47,6 +47,11 @@ def _held(
     return Wait(state, f"held ({hold.kind}): {hold.why}; `rollout resume` goes on, `abort` ends it")
 
 
+def too_small(lane: Lane, sizes: dict[str, int]) -> bool:
+    """Whether a part has fewer replicas than wanted; a lane with a share is never shrunk."""
+    return any(name in lane.parts and lane.parts[name].replicas < n for name, n in sizes.items())
+
+
 def wrong_size(lane: Lane, sizes: dict[str, int]) -> bool:
     """Whether a part of the lane has other replicas than wanted."""
     return any(name in lane.parts and lane.parts[name].replicas != n for name, n in sizes.items())
@@ -130,7 +135,7 @@ def _steps(
         following = advance(candidate, Phase.SCALE, now)
         return Advance(replace(state, candidate=following), "every step passed")
     sizes = {
-        part: replicas_for(size.prod, size.canary, percent)
+        part: size.prod if candidate.revived else replicas_for(size.prod, size.canary, percent)
         for part, size in candidate.sizes.items()
     }
     if candidate.split != percent:
@@ -150,7 +155,7 @@ def _open(
 ) -> Action:
     """Replicas first, then the share."""
     lane = seen.lane(candidate.lane)
-    if wrong_size(lane, sizes):
+    if too_small(lane, sizes):
         return Scale(state, f"replicas for {percent} %", candidate.lane, sizes)
     if not lane.settled:
         return _until_ready(state, candidate.since, lane, seen, now)
@@ -191,7 +196,7 @@ def _scale(
         return _reject(state, fault, seen, now)
     lane = seen.lane(candidate.lane)
     sizes = {part: size.prod for part, size in candidate.sizes.items()}
-    if wrong_size(lane, sizes):
+    if too_small(lane, sizes):
         return Scale(state, f"lane {candidate.lane} at full size", candidate.lane, sizes)
     if not lane.settled:
         return _until_ready(state, candidate.since, lane, seen, now)

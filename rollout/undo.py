@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from rollout import commands, journal, lanes, sequences
+from rollout import journal, lanes, sequences
 from rollout.cluster import Api, Object, apps
 from rollout.commands import Edit, Known
 from rollout.drain import drain
@@ -63,14 +63,54 @@ class Report:
 def turn_back(api: Api, names: Names, command: Command, began: float) -> Report:
     """Carry out an undo or abort. Raises RolloutError if the API server refuses."""
     report = Report(began)
+    seen, target, epoch = _decide(api, names, command, report)
+    if target is None or report.restoring:
+        return report
     for attempt in range(ATTEMPTS):
         try:
-            _turn_back(api, names, command, report)
-            return report
-        except (Conflict, Superseded):
+            _move(api, names, seen, target, epoch, report)
+            break
+        except Superseded:
+            # A live controller follows the journal at the same time: look what is left to do.
             if attempt == ATTEMPTS - 1:
                 raise
-            report.steps.clear()
+            seen = _read(api, names)[2]
+    _drain(api, names, seen, target, report)
+    return report
+
+
+def _decide(
+    api: Api, names: Names, command: Command, report: Report
+) -> tuple[Seen, Wanted | None, int]:
+    """Write the journal; what the Services must become (None: nothing) and the new epoch."""
+    for attempt in range(ATTEMPTS):
+        state, version, seen = _read(api, names)
+        if state is None:
+            report.step("the journal cannot be read: going by the Services")
+            target = without_journal(names, seen)
+            report.said = (
+                f"everything goes to lane {target.roles[names.stable]}; "
+                "`rollout init` makes a new journal"
+                if target
+                else "nothing to undo: no split is open and no previous lane stands by"
+            )
+            return seen, target, _newest(names, seen) + 1
+        edit = command(state, time.time(), seen)
+        report.said, report.wrong = edit.said, edit.wrong
+        report.restoring = edit.moves and (edit.state or state).restore is not None
+        if edit.state is None:
+            return seen, None, 0
+        # An object may be newer than the journal, after an undo that could not read it.
+        epoch = max(edit.state.epoch, _newest(names, seen) + 1)
+        after = replace(edit.state, epoch=epoch)
+        try:
+            journal.write(api, names, after, version)
+        except Conflict:
+            if attempt == ATTEMPTS - 1:
+                raise
+            continue
+        report.step(f"journal: epoch {state.epoch} to {epoch}")
+        return seen, wanted(after, names), epoch
     raise AssertionError("the last attempt returns or raises")
 
 
@@ -85,25 +125,6 @@ def known(names: Names, seen: Seen, release: Serving) -> Known:
     lane = seen.lane(release.lane)
     runs = lane.release == release.number and lane.answers(names.app)
     return Known(release.number, release.commit, {}, True, release.lane, runs)
-
-
-def _turn_back(api: Api, names: Names, command: Command, report: Report) -> None:
-    state, version, seen = _read(api, names)
-    if state is None:
-        report.step("the journal cannot be read: going by the Services")
-        _by_objects(api, names, seen, report)
-        return
-    edit = command(state, time.time(), seen)
-    report.said, report.wrong = edit.said, edit.wrong
-    report.restoring = edit.moves and (edit.state or state).restore is not None
-    if edit.state is None:
-        return
-    # An object may be newer than the journal, after an undo that could not read it.
-    epoch = max(edit.state.epoch, _newest(names, seen) + 1)
-    after = commands.with_epoch(edit.state, epoch)
-    journal.write(api, names, after, version)
-    report.step(f"journal: epoch {state.epoch} to {epoch}")
-    _move(api, names, seen, wanted(after, names), epoch, report)
 
 
 def _read(api: Api, names: Names) -> tuple[State | None, str, Seen]:
@@ -125,17 +146,6 @@ def _journal(api: Api, names: Names) -> tuple[State | None, str]:
         return None, ""
 
 
-def _by_objects(api: Api, names: Names, seen: Seen, report: Report) -> None:
-    """Without a journal the Services themselves say where back is."""
-    target = without_journal(names, seen)
-    if target is None:
-        report.said = "nothing to undo: no split is open and no previous lane stands by"
-        return
-    lane = target.roles[names.stable]
-    _move(api, names, seen, target, _newest(names, seen) + 1, report)
-    report.said = f"everything goes to lane {lane}; `rollout init` makes a new journal"
-
-
 def without_journal(names: Names, seen: Seen) -> Wanted | None:
     """Everything to stable's lane if a split is open, else to the previous lane if it answers."""
     roles, slots = seen.services.view(names)
@@ -155,7 +165,7 @@ def without_journal(names: Names, seen: Seen) -> Wanted | None:
 
 
 def _move(api: Api, names: Names, seen: Seen, target: Wanted, epoch: int, report: Report) -> None:
-    """Selectors (and, at once, the fence around the winner's Deployments), slots, drain."""
+    """Selectors (and, at once, the fence around the winner's Deployments), then slots."""
     winner = target.roles[names.stable]
     fence = lanes.fence_calls(names.lanes, api, seen.of_lane(winner), epoch)
     moved = sequences.shift(api, names, seen.services, target, epoch, settle=False, beside=fence)
@@ -163,7 +173,10 @@ def _move(api: Api, names: Names, seen: Seen, target: Wanted, epoch: int, report
     began = report.began
     report.steps.append((f"{moved.roles} selectors: all to {winner}", moved.roles_at - began))
     report.steps.append((f"{moved.slots} slots: all to {names.stable}", moved.slots_at - began))
-    loser = other_lane(winner)
+
+
+def _drain(api: Api, names: Names, seen: Seen, target: Wanted, report: Report) -> None:
+    loser = other_lane(target.roles[names.stable])
     if seen.lane(loser).answers(names.app):
         asked = drain(api, names, loser, direct=False)
         report.step(f"{asked} gateways of {loser} asked to close their connections")

@@ -220,7 +220,14 @@ class Tiny:
             env={**self.environment, "HOSTNAME": pod}, stdout=log, stderr=log,
         )  # fmt: skip
         self.processes.append(process)
-        return process
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline and process.poll() is None:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=2):
+                    return process
+            except OSError:
+                time.sleep(0.05)
+        raise AssertionError(f"the controller is not ready\n{self.log()}")
 
     def log(self, lines: int = 30) -> str:
         path = self.folder / "controller.log"
@@ -323,6 +330,15 @@ def ask(address: str) -> str:
             return str(answer.headers["X-Switchyard-Lane"])
     except OSError as error:
         return f"{type(error).__name__}: {error}"
+
+
+def tell(tiny: Tiny, commit: str) -> str:
+    """Push notification for a commit, as the hook sends it; what the controller says."""
+    body = json.dumps({"ref": "refs/heads/main", "after": commit}).encode()
+    headers = {"Authorization": "Bearer a-token-of-a-test"}
+    request = urllib.request.Request(f"http://127.0.0.1:{tiny.port}/push", body, headers)
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return str(json.load(answer)["said"])
 
 
 @contextmanager

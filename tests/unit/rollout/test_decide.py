@@ -11,7 +11,7 @@ from rollout import actions, commands, transitions
 from rollout.commands import Known
 from rollout.decide import decide
 from rollout.observation import JobKind, Lane, Part, Role, Slot, Traffic
-from rollout.state import HoldKind, Phase, Serving, Size, State
+from rollout.state import HoldKind, Phase, Serving, Size, State, Times
 from rollout.wanted import wanted
 
 FEW = Traffic(rate=50, candidate=3, stable=900, kind="inconclusive", why="3 of 30 samples")
@@ -428,3 +428,17 @@ def test_a_release_without_a_commit_gets_no_share_by_hand() -> None:
     old = Known(1, None, SIZES, True, "blue", True)
     assert commands.split(world.state, 10, world.now, old).wrong
     assert world.state.retained == world.state.previous
+
+
+def test_the_times_of_the_settings_go_into_the_journal_where_a_terminal_finds_them() -> None:
+    world = World()
+    world.write(replace(world.state, times=Times(1, 2, 3)))
+    world.turn()
+    assert world.state.times == TIMES
+
+
+def test_a_lane_with_a_share_is_never_shrunk() -> None:
+    world = until(running(), Phase.STEPS, 50)
+    edit(world, commands.split(world.state, 1, world.now))
+    until(world, Phase.STEPS, 1)
+    assert world.lanes["green"].parts["gateway"].replicas == 2
