@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 from tiny_cluster import ROOT, Clients, Tiny, tell
@@ -53,7 +54,9 @@ def test_a_paused_controller_that_wakes_after_an_undo_moves_nothing(tiny: Tiny) 
         assert "release 2 undone at 30 %" in said
         tiny.traffic_is_on("blue")
         # What the paused process was about to write, had it been paused just before.
-        late = wanted(before, tiny.names)
+        assert before.candidate is not None
+        wider = replace(before, candidate=replace(before.candidate, split=50))
+        late = wanted(wider, tiny.names)
         with pytest.raises(Superseded):
             sequences.shift(tiny.api, tiny.names, found, late, before.epoch, settle=False)
         with pytest.raises(Superseded):
