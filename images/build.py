@@ -8,7 +8,6 @@ from pathlib import Path
 
 from images import buildah, cache, registry
 from images.errors import ImageError
-from images.inputs import entries_of_tree, inputs_hash
 from images.layers.built import copy_inputs
 from images.recipe import Recipe, recipe
 
@@ -84,11 +83,9 @@ def parent(plan: Recipe, say: Say) -> str:
 
 
 def _build(root: Path, plan: Recipe, image: str, say: Say) -> None:
-    below = parent(plan, say)
     with cache.context() as context:
-        copy_inputs(root, plan.inputs, context)
-        if inputs_hash(entries_of_tree(context, plan.inputs)) != plan.inputs_hash:
-            raise ImageError("its inputs changed meanwhile: build again")
+        copy_inputs(root, plan.inputs, context, plan.inputs_hash)
+        below = parent(plan, say)
         buildah.build(image, plan.containerfile, context, {"PARENT": below})
 
 

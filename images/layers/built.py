@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from images.command import run
+from images.errors import ImageError
 from images.inputs import entries_of_tree, inputs_hash
 from images.layers.layer import Layer
 
@@ -37,15 +38,16 @@ def trained_layer(root: Path, package: str, result: str, others: list[str]) -> L
     """
     parents = [path.as_posix() for path in Path(package).parents if path.name]
     inputs = [package, *others, *(f"{parent}/__init__.py" for parent in parents)]
+    hashed = inputs_hash(entries_of_tree(root, inputs))
     module = package.replace("/", ".") + ".train"
     train = ["env", "OPENBLAS_NUM_THREADS=1", "python3", "-B", "-m", module, "--out", result]
 
     def prepare(context: Path) -> None:
-        copy_inputs(root, inputs, context)
+        copy_inputs(root, inputs, context, hashed)
 
     return Layer(
         title=f"model of {package}",
-        key=f"trained {inputs_hash(entries_of_tree(root, inputs))}",
+        key=f"trained {hashed} {result}",
         containerfile=(
             f"FROM ${{PARENT}}\nCOPY . /build\nWORKDIR /build\nRUN {json.dumps(train)}\n"
             'WORKDIR /\nRUN ["rm", "-r", "/build"]\n'
@@ -54,8 +56,11 @@ def trained_layer(root: Path, package: str, result: str, others: list[str]) -> L
     )
 
 
-def copy_inputs(root: Path, inputs: list[str], context: Path) -> None:
-    """Copy what `inputs` names, and nothing else, with modes as git keeps them."""
+def copy_inputs(root: Path, inputs: list[str], context: Path, hashed: str) -> None:
+    """Copy what `inputs` names, and nothing else, with modes as git keeps them.
+
+    `hashed` is the hash the copy must have: somebody may be editing.
+    """
     context.chmod(0o755)
     for entry in entries_of_tree(root, inputs):
         target = context / entry.path
@@ -65,3 +70,5 @@ def copy_inputs(root: Path, inputs: list[str], context: Path) -> None:
         shutil.copyfile(root / entry.path, target, follow_symlinks=False)
         if entry.mode != "120000":
             target.chmod(0o755 if entry.mode == "100755" else 0o644)
+    if inputs_hash(entries_of_tree(context, inputs)) != hashed:
+        raise ImageError("its inputs changed meanwhile: build again")
