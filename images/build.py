@@ -76,7 +76,7 @@ def parent(plan: Recipe, say: Say) -> str:
             with cache.context() as context:
                 layer.prepare(context)
                 text = "ARG PARENT\n" + layer.containerfile
-                buildah.build(image, text, context, {"PARENT": below} if below else {})
+                buildah.build(image, text, context, below)
             say(f"{plan.name}: {layer.title} ({time.monotonic() - began:.1f} s)")
         below = image
     return below
@@ -86,7 +86,7 @@ def _build(root: Path, plan: Recipe, image: str, say: Say) -> None:
     with cache.context() as context:
         copy_inputs(root, plan.inputs, context, plan.inputs_hash)
         below = parent(plan, say)
-        buildah.build(image, plan.containerfile, context, {"PARENT": below})
+        buildah.build(image, plan.containerfile, context, below)
 
 
 def _push(target: str, plan: Recipe, local: str) -> registry.Stored:

@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from images import cache
 from images.command import run
 
 _BUILD_S = 900.0
+_PARENT = "localhost/switchyard/parent"
 
 
 def _buildah(*words: str | Path) -> list[str | Path]:
@@ -37,8 +38,12 @@ def _images(image: str) -> list[dict[str, Any]]:
     return found
 
 
-def build(image: str, containerfile: str, context: Path, arguments: Mapping[str, str]) -> None:
-    """Build `image` in one layer over its parent; times are 0, and nothing is fetched."""
+def build(image: str, containerfile: str, context: Path, parent: str) -> None:
+    """Build `image` in one layer over `parent` ("" is none); times are 0, nothing is fetched."""
+    if parent:
+        # An image's history names its parent: always the same name, or the digest would change
+        # with keys that change nothing else.
+        run(_buildah("tag", parent, _PARENT), timeout_s=60)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "Containerfile")
         file.write_text(containerfile)
@@ -52,7 +57,7 @@ def build(image: str, containerfile: str, context: Path, arguments: Mapping[str,
             "--no-hosts",
             f"--tag={image}",
             f"--file={file}",
-            *(f"--build-arg={name}={value}" for name, value in sorted(arguments.items())),
+            *([f"--build-arg=PARENT={_PARENT}"] if parent else []),
             context,
         )
         run(command, timeout_s=_BUILD_S, env=cache.scratch())
