@@ -71,7 +71,7 @@ def in_cluster() -> Access:
     """A pod's own service account."""
     host = os.environ.get("KUBERNETES_SERVICE_HOST", "kubernetes.default.svc")
     port = int(os.environ.get("KUBERNETES_SERVICE_PORT", "443"))
-    context = ssl.create_default_context(cafile=str(SERVICE_ACCOUNT / "ca.crt"))
+    context = _context(cafile=str(SERVICE_ACCOUNT / "ca.crt"))
     return Access(host, port, context, Token(path=SERVICE_ACCOUNT / "token", read_at=-1e9))
 
 
@@ -131,7 +131,7 @@ def _access(folder: Path, cluster: dict[str, Any], user: dict[str, Any]) -> Acce
 
 def _tls(folder: Path, cluster: dict[str, Any], user: dict[str, Any]) -> ssl.SSLContext:
     authority = _material(folder, cluster, "certificate-authority")
-    context = ssl.create_default_context(cadata=authority.decode() if authority else None)
+    context = _context(cadata=authority.decode() if authority else None)
     if cluster.get("insecure-skip-tls-verify"):
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     certificate = _material(folder, user, "client-certificate")
@@ -144,6 +144,16 @@ def _tls(folder: Path, cluster: dict[str, Any], user: dict[str, Any]) -> ssl.SSL
             pair.touch(mode=0o600)
             pair.write_bytes(certificate + b"\n" + key)
             context.load_cert_chain(pair)
+    return context
+
+
+def _context(cafile: str | None = None, cadata: str | None = None) -> ssl.SSLContext:
+    """Chain and name are verified; an authority without the key-usage extension is accepted.
+
+    Many clusters sign with such an authority, and Python 3.13 refuses it by default.
+    """
+    context = ssl.create_default_context(cafile=cafile, cadata=cadata)
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return context
 
 
@@ -161,7 +171,7 @@ def _through_package(path: Path) -> Access:
     load: Any = config.load_kube_config
     load(str(path), client_configuration=settings)
     url = urlsplit(settings.host)
-    context = ssl.create_default_context(cafile=settings.ssl_ca_cert)
+    context = _context(cafile=settings.ssl_ca_cert)
     if settings.cert_file:
         context.load_cert_chain(settings.cert_file, settings.key_file)
     value = settings.get_api_key_with_prefix("authorization") or ""
