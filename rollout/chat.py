@@ -1,7 +1,6 @@
 """One question to a gateway over HTTP, read as it streams, with its times."""
 
 import json
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -144,7 +143,6 @@ class UrllibHttp:
 
     def __init__(self, connections: int = 8) -> None:
         self._pool = urllib3.PoolManager(maxsize=connections, retries=False)
-        self._closing = threading.Lock()
 
     @contextmanager
     def post(

@@ -98,7 +98,8 @@ class Conversation:
             for event in cannot_answer(question.query, asked.language, str(error)):
                 yield event
             return
-        if routed.ticket:
+        if routed.ticket and routed.ticket["created"]:
+            # Not on a retry: it may come late, when a newer answer is running.
             self._stops.stop(question.session, but=running)
         omitted = list(routed.omitted)
         if routed.prompt is not None and not self._free:

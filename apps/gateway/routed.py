@@ -42,12 +42,20 @@ def read_result(result: str) -> Routed:
         "facts": _dicts(routed.facts) and all("name" in f and "value" in f for f in routed.facts),
         "prompt": routed.prompt is None or isinstance(routed.prompt, str),
         "omitted": _dicts(routed.omitted),
-        "ticket": routed.ticket is None or isinstance(routed.ticket, dict),
+        "ticket": routed.ticket is None or _is_ticket(routed.ticket),
     }
     wrong = [name for name, right in expected.items() if not right]
     if wrong:
         raise BadResult(f"the assistant's result has a bad {', '.join(wrong)}")
     return routed
+
+
+def _is_ticket(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("id"), str)
+        and isinstance(value.get("created"), bool)
+    )
 
 
 def _dicts(value: object) -> bool:

@@ -136,6 +136,14 @@ def test_a_complaint_stops_the_others_of_its_session_and_ends_well_itself() -> N
     assert events[-1] == Done("ok")
 
 
+def test_a_complaint_sent_again_stops_nothing() -> None:
+    stops = Stops()
+    again = replace(ROUTED, prompt=None, ticket={"id": "T-1", "created": False})
+    with stops.running("s1") as newer, stops.running("s1") as itself:
+        answer(Pipeline(again), itself, stops=stops)
+        assert newer.ended is None
+
+
 def test_a_complaint_that_hears_its_own_notice_is_still_answered() -> None:
     running = Running()
     running.end(COMPLAINT)

@@ -65,6 +65,7 @@ BAD_FIELDS: list[dict[str, object]] = [
     {"facts": {}},
     {"omitted": ["x"]},
     {"ticket": "T-1"},
+    {"ticket": {"id": "T-1"}},
     {"prompt": 1},
     {"reason": 5},
 ]
