@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.demo import clients, release, verdict
-from tests.demo.fleet import Fleet, kubectl
+from tests.demo.fleet import Fleet
 from tests.demo.promises import Promises
 from tests.demo.settings import pointed_at
 from tests.demo.timeline import Timeline
@@ -37,8 +37,11 @@ CLIENT_SECONDS = 1500
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.demo", description=__doc__)
-    parser.add_argument("--git-address", default="10.203.0.1",
-                        help="address of this machine as pods see it (default: %(default)s)")  # fmt: skip
+    parser.add_argument(
+        "--git-address",
+        default="10.203.0.1",
+        help="address of this machine as pods see it (default: %(default)s)",
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="switchyard-demo-") as folder:
         return Demo(Workshop(Path(folder)), arguments.git_address).run()
