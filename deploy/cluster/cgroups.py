@@ -11,6 +11,9 @@ from deploy.cluster.processes import Process, identify
 
 # Weight of the whole cluster against a single process outside it (1024).
 _CPU_WEIGHTS = {"cpu.shares": "8192", "cpu.weight": "313"}
+# Weight of the control plane against all pods together (1024 a core): starting
+# pods must not starve the API server that is to stop them.
+_SYSTEM_WEIGHTS = {"cpu.shares": "16384", "cpu.weight": "1000"}
 _SYSTEM = "system"
 
 
@@ -55,10 +58,24 @@ def ensure(name: str) -> None:
         for setting in ("cpuset.cpus", "cpuset.mems"):
             if (root / setting).exists() and not (group / setting).read_text().strip():
                 (group / setting).write_text((root / setting).read_text())
-        for setting, weight in _CPU_WEIGHTS.items():
-            if (group / setting).exists():
-                (group / setting).write_text(weight)
-    (tracker(found) / name / _SYSTEM).mkdir(exist_ok=True)
+        _weigh(group, _CPU_WEIGHTS)
+    for root in _system_roots(found):
+        (root / name / _SYSTEM).mkdir(exist_ok=True)
+        _weigh(root / name / _SYSTEM, _SYSTEM_WEIGHTS)
+
+
+def _weigh(group: Path, weights: dict[str, str]) -> None:
+    for setting, weight in weights.items():
+        if (group / setting).exists():
+            (group / setting).write_text(weight)
+
+
+def _system_roots(found: dict[str, Path]) -> set[Path]:
+    """The hierarchies in which the cluster's own processes have a group of theirs."""
+    return {
+        tracker(found),
+        *(root for name, root in found.items() if "cpu" in name.split(",")),
+    }
 
 
 def _hand_down(group: Path) -> None:
@@ -73,8 +90,8 @@ def _hand_down(group: Path) -> None:
 
 def enter(name: str) -> None:
     """Move this process, and so all that it will start, into the cluster's group."""
-    group = tracker(_mounted()) / name / _SYSTEM
-    (group / "cgroup.procs").write_text(str(os.getpid()))
+    for root in _system_roots(_mounted()):
+        (root / name / _SYSTEM / "cgroup.procs").write_text(str(os.getpid()))
 
 
 def members(name: str) -> list[Process]:
