@@ -104,7 +104,7 @@ REFUSED = [
     (slot("s3", "example.com"), "a slot is an ExternalName naming a role Service"),
     (slot("s3", "postgres.switchyard-data.svc.cluster.local"), "naming a role Service"),
     (part("gateway-blue", serviceAccountName="rollout"), "no service account of its own"),
-    (part("gateway-blue"), "no API token"),
+    (part("gateway-blue", automountServiceAccountToken=True), "no API token"),
 ]
 
 
