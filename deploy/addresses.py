@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from deploy.corefile import ZONE, stub
 from deploy.kubectl import Kubectl
+from deploy.lanes import ROLE
 from deploy.target import Target
-
-ROLE = "assistant-stable"
 
 
 def report(kubectl: Kubectl, target: Target, serving: str) -> str:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
 
-from deploy import addresses, migration, setup, waits
+from deploy import addresses, lanes, migration, setup, waits
 from deploy.cluster.errors import ClusterError
 from deploy.cluster.steps import step
 from deploy.errors import ApplyError
@@ -26,9 +25,6 @@ from rollout.lint import Finding, lint
 from rollout.render import Manifest, RenderError, render
 
 ROOT = Path(__file__).parent.parent
-LANE_MANAGER = "rollout-lane"
-FIRST_LANE = "blue"
-FIRST_OVERLAY = f"deploy/overlays/prod/{FIRST_LANE}"
 MIGRATE_OVERLAY = "deploy/overlays/migrate"
 
 
@@ -59,7 +55,8 @@ def apply(wished: Target, overlay: str, lane: str | None) -> str:
     with step(f"render {overlay}"):
         check_registry(wished)
         platform, (job,) = render(ROOT, overlay), render(ROOT, MIGRATE_OVERLAY)
-        parts = render(ROOT, f"deploy/overlays/prod/{lane or FIRST_LANE}")
+        serving = lanes.serving_lane(kubectl)
+        parts = render(ROOT, f"deploy/overlays/prod/{lane or serving or lanes.FIRST}")
         check([*lint([*platform, job], "platform"), *lint(parts, "prod")])
     with step("namespaces"):
         kubectl.apply([item for item in platform if item["kind"] == "Namespace"], setup.MANAGER)
@@ -70,16 +67,17 @@ def apply(wished: Target, overlay: str, lane: str | None) -> str:
         if wished.local:
             setup.make_volume(wished.volumes / "postgres")
         kubectl.apply(platform, setup.MANAGER)
-    serving = serving_lane(kubectl)
     waits.ready(kubectl, early(waits.workloads(platform)))
     with step("migrate the database"):
         migration.migrate(kubectl, migration.stamped(job, tokens), setup.MANAGER)
     if lane or serving is None:
-        apply_lane(kubectl, parts)
+        lanes.apply(kubectl, parts)
     if serving is None:
-        init(wished)
+        lanes.init(wished.kubeconfig)
     waits.ready(kubectl, late(waits.workloads(platform)))
-    return addresses.report(kubectl, wished, serving or FIRST_LANE)
+    stale = lanes.stale(kubectl, parts)
+    report = addresses.report(kubectl, wished, serving or lanes.FIRST)
+    return f"{report}\n{lanes.advice(serving, stale)}" if serving and stale else report
 
 
 def check_registry(wished: Target) -> None:
@@ -101,12 +99,6 @@ def check(findings: list[Finding]) -> None:
         raise ApplyError(f"{findings[0]}{more}")
 
 
-def serving_lane(kubectl: Kubectl) -> str | None:
-    """The lane that `assistant-stable` selects; None before the controller has made it."""
-    service = kubectl.get("service", addresses.ROLE, "switchyard")
-    return str(service["spec"]["selector"]["lane"]) if service else None
-
-
 def early(platform: list[Manifest]) -> list[Manifest]:
     """What the lanes need: everything but the controller."""
     return [item for item in platform if item["metadata"]["name"] != "rollout"]
@@ -115,31 +107,6 @@ def early(platform: list[Manifest]) -> list[Manifest]:
 def late(platform: list[Manifest]) -> list[Manifest]:
     """The controller, which is Ready once its journal is there."""
     return [item for item in platform if item["metadata"]["name"] == "rollout"]
-
-
-def apply_lane(kubectl: Kubectl, parts: list[Manifest]) -> None:
-    """Apply a lane as the controller would, and wait for its pods."""
-    with step("apply the lane"):
-        kubectl.apply(parts, LANE_MANAGER)
-    waits.ready(kubectl, waits.workloads(parts))
-
-
-def init(wished: Target) -> None:
-    """Hand the lanes over to the controller: journal, slots and roles."""
-    command = [sys.executable, "-m", "rollout", "init", "--lane", FIRST_LANE]
-    with step("rollout init"):
-        done = subprocess.run(
-            [*command, "--overlay", FIRST_OVERLAY],
-            cwd=ROOT,
-            env={**os.environ, "KUBECONFIG": wished.kubeconfig},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        if done.returncode != 0:
-            said = " ".join((done.stderr or done.stdout).split())[-400:]
-            raise ApplyError(f"rollout init: {said}")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.cluster.topology import cluster
+from deploy.cluster.topology import DEFAULT_NAME, cluster
 from deploy.errors import ApplyError
 
 
@@ -45,6 +45,11 @@ def target(environ: Mapping[str, str]) -> Target:
     if not any(Path(part).is_file() for part in kubeconfig.split(os.pathsep)):
         remedy = "run `python -m deploy.cluster up`" if local else "correct KUBECONFIG"
         raise ApplyError(f"kubeconfig {kubeconfig} is not there: {remedy}")
+    if local and own.name != DEFAULT_NAME:
+        raise ApplyError(
+            f"overlay local has the addresses of cluster {DEFAULT_NAME}, not of {own.name}: "
+            "unset SWITCHYARD_CLUSTER"
+        )
     if not registry:
         raise ApplyError("REGISTRY is not set: name the registry that this cluster pulls from")
     return Target(kubeconfig, local, registry, own.state / "volumes")

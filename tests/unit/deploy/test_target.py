@@ -61,3 +61,11 @@ def test_a_cluster_that_was_not_started_is_said_with_the_command_that_starts_it(
 def test_a_kubeconfig_that_is_not_there_is_said(own, tmp_path):
     with pytest.raises(ApplyError, match="correct KUBECONFIG"):
         target({"KUBECONFIG": str(tmp_path / "none"), "REGISTRY": "registry.example"})
+
+
+def test_a_throw_away_neighbour_has_no_local_overlay(own, tmp_path):
+    neighbour = Cluster(3, tmp_path).kubeconfig
+    neighbour.parent.mkdir()
+    neighbour.write_text("{}")
+    with pytest.raises(ApplyError, match="unset SWITCHYARD_CLUSTER"):
+        target({"SWITCHYARD_CLUSTER": "switchyard-3"})

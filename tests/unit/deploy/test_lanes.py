@@ -1,0 +1,51 @@
+"""Once the controller has the lanes, they are only looked at."""
+
+from __future__ import annotations
+
+from deploy import lanes
+
+
+def deployment(name, image):
+    spec = {"template": {"spec": {"containers": [{"image": image}]}}}
+    return {"kind": "Deployment", "metadata": {"name": name}, "spec": spec}
+
+
+class Cluster:
+    """Two Deployments, and the role Service that the controller made, or none."""
+
+    def __init__(self, role=None):
+        self.role = role
+
+    def get(self, kind, name, namespace):
+        assert (kind, name, namespace) == ("service", "assistant-stable", "switchyard")
+        return self.role
+
+    def list(self, kind, namespace):
+        assert (kind, namespace) == ("deployments", "switchyard")
+        return [deployment("gateway-blue", "r/g@1"), deployment("tickets-blue", "r/t@1")]
+
+
+def test_the_serving_lane_is_the_one_that_stable_selects():
+    role = {"spec": {"selector": {"app": "gateway", "lane": "green"}}}
+    assert lanes.serving_lane(Cluster(role)) == "green"
+
+
+def test_before_the_controller_has_made_its_roles_no_lane_serves():
+    assert lanes.serving_lane(Cluster()) is None
+
+
+def test_parts_that_run_other_images_or_none_are_told():
+    parts = [
+        deployment("gateway-blue", "r/g@1"),
+        deployment("tickets-blue", "r/t@2"),
+        deployment("pipeline-blue", "r/p@1"),
+        {"kind": "Service", "metadata": {"name": "lane-blue"}},
+    ]
+    assert lanes.stale(Cluster(), parts) == ["tickets-blue", "pipeline-blue"]
+
+
+def test_the_advice_names_the_lane_the_parts_and_what_to_do():
+    text = lanes.advice("blue", ["tickets-blue"])
+    assert "tickets-blue" in text
+    assert "push a signed commit" in text
+    assert "\n" not in text
