@@ -90,6 +90,10 @@ class Connection(H11Protocol):
             ]
             for event in events:
                 self.transport.write(self.conn.send(event) or b"")
+        if self.cycle is not None:
+            # The bad bytes were a body's: its application is answering, and must not any more.
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
         self.transport.close()
 
     def _too_slow(self) -> None:

@@ -34,7 +34,7 @@ class Gateway:
         self, token: str, query: str, *, session: str, message_id: str = "m-1", **more: Any
     ) -> urllib3.BaseHTTPResponse:
         """Send one question; with preload_content=False the reply is left to be read."""
-        stream = more.pop("stream", False)
+        stream, timeout = more.pop("stream", False), more.pop("timeout", 30)
         body = {"query": query, "session": session, "message_id": message_id, "stream": stream}
         headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
         return self.http.request(
@@ -42,7 +42,7 @@ class Gateway:
             f"{self.url}/v1/chat",
             body=json.dumps(body),
             headers=headers,
-            timeout=30,
+            timeout=timeout,
             retries=False,
             **more,
         )
@@ -92,19 +92,17 @@ def run_gateway(
         **more,
     }
     log = folder / f"access-{time.monotonic_ns()}.log"
-    with log.open("wb") as out:
+    errors = log.with_suffix(".err")
+    with log.open("wb") as out, errors.open("wb") as err:
         process = subprocess.Popen(
             [sys.executable, "-m", "apps.gateway"],
             cwd=ROOT,
             env=environment,
             stdout=out,
-            stderr=subprocess.PIPE,
+            stderr=err,
         )
     try:
-        assert process.stderr is not None
-        line = process.stderr.readline()
-        assert line.startswith(b"{"), line + process.stderr.read()
-        ports = json.loads(line)
+        ports = json.loads(_first_line(errors, process))
         admin = f"http://127.0.0.1:{ports['admin_port']}"
         if wait:
             wait_for(f"{admin}/readyz", 30, process)
@@ -119,3 +117,13 @@ def run_gateway(
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
             process.wait(30)
+    assert "Traceback" not in errors.read_text(), errors.read_text()
+
+
+def _first_line(errors: Path, process: "subprocess.Popen[bytes]") -> str:
+    end = time.monotonic() + 30
+    while "\n" not in errors.read_text():
+        assert process.poll() is None, errors.read_text()
+        assert time.monotonic() < end, "the gateway does not say where it listens"
+        time.sleep(0.05)
+    return errors.read_text().partition("\n")[0]

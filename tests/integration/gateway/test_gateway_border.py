@@ -1,6 +1,8 @@
 """Hostile and mistaken clients: each gets one clear line or a closed connection, nobody a hang."""
 
+import contextlib
 import json
+import random
 import socket
 import threading
 import time
@@ -231,3 +233,23 @@ def test_parallel_questions_of_one_session_are_all_answered(
     for thread in threads:
         thread.join(30)
     assert statuses == [200] * 20
+
+
+def test_bytes_turned_at_random_never_break_the_gateway(gateway: Gateway, postgres: Any) -> None:
+    token = postgres.token("c-1001")
+    body = json.dumps(GOOD).encode()
+    head = f"{HEAD}Authorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+    good = f"{head}Connection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+    chance = random.Random(20261130)
+    where = urlsplit(gateway.url)
+    for _ in range(300):
+        data = bytearray(good)
+        for _ in range(chance.choice((1, 2, 8))):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        with socket.create_connection((where.hostname, where.port), timeout=5) as connection:
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(ConnectionResetError):
+                answer = connection.recv(65536)
+                assert not answer.startswith(b"HTTP/1.1 500"), bytes(data)
+    assert gateway.ask(token, "你好", session="s-alive")["status"] == "ok"

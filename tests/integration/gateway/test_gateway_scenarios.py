@@ -60,7 +60,7 @@ def test_a_complaint_sent_again_gives_the_same_ticket(
     gateway: Gateway, second_gateway: Gateway, postgres: Any
 ) -> None:
     token = postgres.token("c-1002")
-    send = {"query": "I want to complain", "session": "s-1", "message_id": "m-1"}
+    send = {"query": "I want to complain", "session": "s-retried", "message_id": "m-1"}
     first = gateway.ask(token, **send)["ticket"]
     again = gateway.ask(token, **send)["ticket"]
     elsewhere = second_gateway.ask(token, **send)["ticket"]
