@@ -4,6 +4,7 @@ import argparse
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
@@ -52,7 +53,7 @@ def welcome(assistant: Assistant) -> str:
     rows = "\n".join(f"  {customer}  {token}" for customer, token in tokens.items())
     examples = "\n".join(
         f"  curl -s {assistant.url}/v1/chat -H 'Authorization: Bearer {tokens[customer]}' "
-        f'-d \'{{"query": "{query}", "session": "s{at}", "message_id": "m{at}"}}\''
+        f'--json \'{{"query": "{query}", "session": "s{at}", "message_id": "m{at}"}}\''
         for at, (customer, query) in enumerate(
             [
                 ("c-1001", "我的医保余额还有多少?"),
@@ -77,7 +78,9 @@ class _Steps:
         self._begun = time.monotonic()
 
     def say(self, line: str) -> None:
-        print(f"{time.monotonic() - self._begun:6.1f} s  {line}", flush=True)
+        # Whoever read our output may be gone; that must not keep the parts from being stopped.
+        with suppress(BrokenPipeError):
+            print(f"{time.monotonic() - self._begun:6.1f} s  {line}", flush=True)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

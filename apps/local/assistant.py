@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Callable
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 from apps.local.errors import LocalError
@@ -44,6 +45,8 @@ class Assistant:
         """Raise LocalError if a part has ended."""
         for service in self._services:
             service.check()
+        if not running(self._database_pid):
+            raise LocalError(f"PostgreSQL ended; read {self._database_log}")
 
     def _start(self, stack: ExitStack) -> None:
         database = self._database(stack)
@@ -93,6 +96,7 @@ class Assistant:
         if self._first and (server.folder / "data").exists():
             raise LocalError(f"{server.folder} has data whose passwords are lost; remove it")
         stack.enter_context(server)
+        self._database_pid, self._database_log = server.pid, server.log
         self._say(f"PostgreSQL on {HOST}:{server.port}, data in {server.folder}")
         applied = migrate(
             server.url("postgres", kept.superuser),
@@ -110,6 +114,14 @@ class Assistant:
         self._services.append(service)
         service.wait()
         self._say(f"{name}, log in {self._state.log(name)}")
+
+
+def running(pid: int) -> bool:
+    """Whether our child `pid` has not ended yet; one that has stays a zombie until waited for."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def require_free(port: int) -> None:
