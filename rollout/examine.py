@@ -61,7 +61,9 @@ def examine(
     """The verdict, and the record to keep (None when refused)."""
     candidate = subject.candidate
     say("verifying signatures")
-    bring(repository, candidate, subject.settings)
+    missing = bring(repository, candidate, subject.settings)
+    if missing:
+        return _refused(candidate, missing), None
     refusals = trust.verify(
         repository,
         subject.base.commit,
@@ -105,13 +107,28 @@ def examine(
     return job, record
 
 
-def bring(repository: Repository, candidate: Candidate, settings: Settings) -> None:
-    """Fetch the candidate's branch if the clone does not have its commit. Raises GitError."""
+def bring(repository: Repository, candidate: Candidate, settings: Settings) -> str:
+    """Fetch the candidate's branch if the clone lacks its commit; why it is not there, or ''.
+
+    Raises GitError when the repository cannot be reached, which is not the commit's fault.
+    """
+    if has(repository, candidate.commit):
+        return ""
+    if not settings.git_url:
+        raise GitError("no repository: an admin sets git_url in the ConfigMap rollout-settings")
+    branch = candidate.branch or settings.branch
+    repository.fetch(branch)
+    if has(repository, candidate.commit):
+        return ""
+    return f"{candidate.commit[:12]} is not on branch {branch} of {settings.git_url}: push it there"
+
+
+def has(repository: Repository, commit: str) -> bool:
+    """Whether the clone holds the commit."""
     try:
-        repository.resolve(candidate.commit)
+        return bool(repository.resolve(commit))
     except GitError:
-        repository.fetch(candidate.branch or settings.branch)
-        repository.resolve(candidate.commit)
+        return False
 
 
 def render_all(tree: Path, lane: str, rehearse: bool) -> Rendered:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 from rollout.cluster import Api, Object, apps, core, group
 from rollout.errors import Conflict, Refused, RolloutError, Superseded
-from rollout.names import EPOCH, LANE_MANAGER, LANES, RELEASE, Names
+from rollout.names import EPOCH, LANE_MANAGER, LANES, MANAGER, RELEASE, Names
 from rollout.observation import Lane, Part
 from rollout.services import epoch, guarded
 
 APPLY_ATTEMPTS = 5
+FIELD_CONFLICT = "Apply failed with"
+_OWNERS = re.compile(r'conflicts? with "([^"]+)"')
+
+log = logging.getLogger("rollout")
 
 _PATHS = {
     ("v1", "ConfigMap"): ("api/v1", "configmaps"),
@@ -61,8 +67,7 @@ def apply(
     A late process is refused: a Deployment is applied only in the version that
     was seen with an epoch not newer than `mine`. Deployments of the lane that
     the release no longer has are deleted; its ConfigMaps stay, because an undo
-    may need them. Forced, because the lane belongs to the controller and an
-    admin who once applied an overlay by hand co-owns each field of it.
+    may need them.
     """
     for attempt in range(APPLY_ATTEMPTS):
         try:
@@ -94,7 +99,20 @@ def _apply_once(
 
 
 def _apply_one(api: Api, namespace: str, one: Object) -> Object:
-    return api.apply(_path(one, namespace), one, LANE_MANAGER, force=True)
+    """Apply, and take fields over from an admin who applied a lane's overlay by hand.
+
+    Such a co-owner would block every later release of the lane, which is the
+    controller's. It is said in the log; our own managers are not worth a line.
+    """
+    path = _path(one, namespace)
+    try:
+        return api.apply(path, one, LANE_MANAGER)
+    except Conflict as error:
+        if FIELD_CONFLICT not in str(error):
+            raise
+        if set(_OWNERS.findall(str(error))) - {MANAGER, LANE_MANAGER, f"{LANE_MANAGER}-init"}:
+            log.warning("taking over: %s", error)
+        return api.apply(path, one, LANE_MANAGER, force=True)
 
 
 def scale(api: Api, namespace: str, lane: str, replicas: dict[str, int], mine: int) -> None:
