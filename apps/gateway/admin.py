@@ -1,4 +1,8 @@
-"""The admin port: probes, samples and the drain request. Not reachable for clients."""
+"""The admin port: probes, samples and the drain request, and the public paths once more.
+
+Clients cannot reach it. Who examines this very lane asks here, because a network policy
+tells ports apart and not the Services that lead to them.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,6 +11,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from apps.gateway.health import DRAIN_S, Health
 from apps.gateway.samples import KEPT, Samples
@@ -15,6 +20,20 @@ PROBE_S = 2.0
 DEFAULT_LIMIT = 1000
 
 Probe = Callable[[], Awaitable[bool]]
+
+
+class AdminPort:
+    """Admin paths go to `admin`, all others to `public`."""
+
+    def __init__(self, admin: Starlette, public: ASGIApp) -> None:
+        self._admin = admin
+        self._public = public
+        self._paths = {route.path for route in admin.routes if isinstance(route, Route)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        app = self._admin if scope["path"] in self._paths else self._public
+        await app(scope, receive, send)
 
 
 def admin_app(health: Health, samples: Samples, probes: tuple[Probe, ...]) -> Starlette:

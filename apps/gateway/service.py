@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import uvicorn
 
-from apps.gateway.admin import admin_app
+from apps.gateway.admin import AdminPort, admin_app
 from apps.gateway.chat import Chat
 from apps.gateway.conversation import Conversation
 from apps.gateway.directory import Directory, DirectoryDown
@@ -93,7 +93,7 @@ class Service:
         )
         admin = admin_app(self._health, samples, (self._pipeline_answers, self._database_answers))
         self._public = _Server(_config(front))
-        self._admin = _Server(_config(admin))
+        self._admin = _Server(_config(AdminPort(admin, front)))
 
     async def run(self) -> None:
         """Serve until SIGTERM or SIGINT, then finish what is in flight."""

@@ -6,6 +6,7 @@ import random
 import socket
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -210,12 +211,16 @@ def test_pages_of_samples_are_what_the_controller_reads(gateway: Gateway, postgr
     assert (same, after, [sample.seq for sample in newest]) == (boot, last, [last - 1, last])
 
 
-def test_the_admin_port_serves_no_chat_and_the_public_port_no_samples(
+def test_the_admin_port_serves_the_public_paths_too_and_the_public_port_no_admin_path(
     gateway: Gateway, postgres: Any
 ) -> None:
-    assert send(gateway, None, method="GET", path="/samples", body=b"").status == 404
-    reply = gateway.http.request("POST", f"{gateway.admin}/v1/chat", retries=False)
-    assert reply.status == 404
+    for path in ("/samples", "/drain", "/readyz", "/livez", "/startupz"):
+        assert send(gateway, None, method="GET", path=path, body=b"").status == 404
+    before = len(gateway.samples())
+    through_admin = replace(gateway, url=gateway.admin)
+    assert through_admin.ask(postgres.token("c-1001"), "你好", session="s-admin")["status"] == "ok"
+    assert len(gateway.samples()) == before + 1
+    assert send(through_admin, None).status == 401
 
 
 def test_parallel_questions_of_one_session_are_all_answered(
