@@ -2,36 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-import urllib3
-
+from rollout.http_edge import ChatFailed, Http
 from rollout.sse import BadStream, Event, events
 
 MAX_REPLY_BYTES = 4 << 20
-
-
-class ChatFailed(Exception):
-    """A question that got no usable reply; one line with the reason."""
-
-
-@dataclass(frozen=True)
-class HttpReply:
-    """Status code and the body's chunks as they arrive."""
-
-    status: int
-    chunks: Iterable[bytes]
-
-
-class Http(Protocol):
-    """The edge that a runner needs: one POST whose reply streams."""
-
-    def post(
-        self, url: str, headers: Mapping[str, str], body: bytes, timeout_s: float
-    ) -> AbstractContextManager[HttpReply]:
-        """Open the reply; leaving the context closes it. Raises ChatFailed."""
 
 
 @dataclass(frozen=True)
@@ -136,43 +113,3 @@ def _excerpt(chunks: Iterable[bytes]) -> str:
         if len(body) > 300:
             break
     return " ".join(body[:300].decode("utf-8", "replace").split())
-
-
-class UrllibHttp:
-    """The real edge: keeps connections, never retries, follows no redirect."""
-
-    def __init__(self, connections: int = 8) -> None:
-        self._pool = urllib3.PoolManager(maxsize=connections, retries=False)
-
-    @contextmanager
-    def post(
-        self, url: str, headers: Mapping[str, str], body: bytes, timeout_s: float
-    ) -> Iterator[HttpReply]:
-        try:
-            reply = self._pool.request(
-                "POST",
-                url,
-                headers=headers,
-                body=body,
-                timeout=urllib3.Timeout(connect=min(timeout_s, 5.0), read=timeout_s),
-                preload_content=False,
-                redirect=False,
-            )
-        except urllib3.exceptions.HTTPError as error:
-            raise ChatFailed(f"{url}: {_reason(error)}") from None
-        complete = False
-        try:
-            yield HttpReply(reply.status, reply.stream(65536))
-            reply.drain_conn()
-            complete = True
-        except urllib3.exceptions.HTTPError as error:
-            raise ChatFailed(f"{url}: the reply broke off: {_reason(error)}") from None
-        finally:
-            if complete:
-                reply.release_conn()
-            else:
-                reply.close()
-
-
-def _reason(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__

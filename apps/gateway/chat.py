@@ -5,17 +5,18 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from apps.gateway.conversation import ASSERTION_S, Asked, Conversation, cannot_answer
 from apps.gateway.directory import Customer, Directory, DirectoryDown
-from apps.gateway.events import Delta, Done, Event, Meta, done_fields, json_body, meta_fields, sse
+from apps.gateway.events import Delta, Done, Event, Meta
 from apps.gateway.health import Health
 from apps.gateway.question import Question, read_question
 from apps.gateway.record import GONE_HTTP, Record
 from apps.gateway.refusal import ClientGone, Refusal
 from apps.gateway.request import bearer_token, check_json, read_body
 from apps.gateway.stops import GONE, Running, Stops
+from apps.gateway.writers import JSONWriter, SSEWriter
 from apps.retrieval.assertion import sign
 
 
@@ -47,7 +48,7 @@ class Chat:
         customer = await self._customer(bearer_token(headers))
         record.customer = customer
         question = read_question(await read_body(headers, receive))
-        writer = (_SSE if question.stream else _JSON)(send, question, record, self._lane)
+        writer = (SSEWriter if question.stream else JSONWriter)(send, question, record, self._lane)
         with self._stops.running(question.session) as running:
             async with (
                 _watching(receive, running),
@@ -88,7 +89,11 @@ class Chat:
                 yield event
 
     async def _reply(
-        self, events: AsyncIterator[Event], writer: "_SSE | _JSON", record: Record, running: Running
+        self,
+        events: AsyncIterator[Event],
+        writer: SSEWriter | JSONWriter,
+        record: Record,
+        running: Running,
     ) -> None:
         done: Done | None = None
         async for event in events:
@@ -108,72 +113,6 @@ class Chat:
             raise ClientGone
         if done.status != "degraded":
             self._health.succeeded()
-
-
-class _SSE:
-    """Sends each event as it comes."""
-
-    def __init__(self, send: Send, question: Question, record: Record, lane: str) -> None:
-        self._send = send
-        self._question = question
-        self._record = record
-        self._lane = lane
-
-    async def write(self, event: Event) -> None:
-        if isinstance(event, Meta):
-            self._record.http = 200
-            await self._send(_start("text/event-stream"))
-            fields = {"lane": self._lane, "request_id": self._record.request_id}
-            names = {"session": self._question.session, "message_id": self._question.message_id}
-            await self._body(sse("meta", meta_fields(event) | fields | names))
-        elif isinstance(event, Delta):
-            await self._body(sse("delta", {"text": event.text}))
-        else:
-            fields = done_fields(event, self._record.first_ms, self._record.total_ms)
-            await self._body(sse("done", fields), more=False)
-
-    async def _body(self, data: bytes, *, more: bool = True) -> None:
-        await self._send({"type": "http.response.body", "body": data, "more_body": more})
-
-
-class _JSON:
-    """Collects the events and sends one object."""
-
-    def __init__(self, send: Send, question: Question, record: Record, lane: str) -> None:
-        self._send = send
-        self._question = question
-        self._record = record
-        self._lane = lane
-        self._meta: Meta | None = None
-        self._text: list[str] = []
-
-    async def write(self, event: Event) -> None:
-        if isinstance(event, Meta):
-            self._meta = event
-        elif isinstance(event, Delta):
-            self._text.append(event.text)
-        elif self._meta is not None:
-            self._record.http = 200
-            body = json_body(
-                {"reply": "".join(self._text)}
-                | meta_fields(self._meta)
-                | done_fields(event, self._record.first_ms, self._record.total_ms)
-                | {
-                    "session": self._question.session,
-                    "message_id": self._question.message_id,
-                    "request_id": self._record.request_id,
-                    "lane": self._lane,
-                }
-            )
-            await self._send(_start("application/json", len(body)))
-            await self._send({"type": "http.response.body", "body": body})
-
-
-def _start(content_type: str, length: int | None = None) -> Message:
-    headers = [(b"content-type", content_type.encode()), (b"cache-control", b"no-store")]
-    if length is not None:
-        headers.append((b"content-length", str(length).encode()))
-    return {"type": "http.response.start", "status": 200, "headers": headers}
 
 
 @asynccontextmanager

@@ -5,14 +5,14 @@ import hashlib
 import logging
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from apps.gateway.recent import Recent
 from apps.gateway.refusal import Refusal
 
 log = logging.getLogger(__name__)
@@ -32,9 +32,6 @@ KNOWN_S = 60.0
 UNKNOWN_S = 5.0
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]{16,200}=*", re.ASCII)
 
-K = TypeVar("K")
-V = TypeVar("V")
-
 
 class DirectoryDown(Exception):
     """PostgreSQL did not answer; one line."""
@@ -47,27 +44,6 @@ class Customer:
     id: str
     language: str
     synthetic: bool
-
-
-class Recent(Generic[K, V]):
-    """The last `size` values put, each until its time is over."""
-
-    def __init__(self, size: int, clock: Callable[[], float]) -> None:
-        self._size = size
-        self._clock = clock
-        self._kept: OrderedDict[K, tuple[float, V]] = OrderedDict()
-
-    def put(self, key: K, value: V, seconds: float) -> None:
-        """Keep `value` for so many seconds."""
-        self._kept[key] = (self._clock() + seconds, value)
-        self._kept.move_to_end(key)
-        if len(self._kept) > self._size:
-            self._kept.popitem(last=False)
-
-    def get(self, key: K) -> tuple[V] | None:
-        """The value in a tuple of one (it may itself be None), or None."""
-        found = self._kept.get(key)
-        return (found[1],) if found and found[0] > self._clock() else None
 
 
 class Directory:

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from rollout.chat import Answer, ChatFailed, HttpReply
+from rollout.chat import Answer
+from rollout.expectation import mismatch, same_value
+from rollout.http_edge import ChatFailed, HttpReply
 from rollout.percentile import p95
-from rollout.runner import Run, mismatch, outcome, run, same_value
+from rollout.runner import Run, outcome, run
 from rollout.scenario import Expect, Limits, Scenario, load
 from rollout.sse import BadStream, events
 
