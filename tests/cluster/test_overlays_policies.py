@@ -68,6 +68,7 @@ def test_a_client_reaches_the_assistant(asker):
 def test_a_client_reaches_nothing_behind_the_gateway(asker, serving):
     closed = {
         "the admin port": (pod_address("switchyard", f"app=gateway,lane={serving}"), 8081),
+        "a lane of its choice": (address("switchyard", f"lane-{serving}"), 80),
         "the pipeline": (address("switchyard", f"pipeline-{serving}"), 8001),
         "the tickets": (address("switchyard", f"tickets-{serving}"), 8080),
         "the database": (address("switchyard-data", "postgres"), 5432),

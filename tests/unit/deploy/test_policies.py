@@ -173,3 +173,17 @@ DENIED = [
 @pytest.mark.parametrize(("source", "target", "port"), DENIED)
 def test_what_the_picture_does_not_show_is_denied(picture, source, target, port):
     assert not picture.allows(source, target, port)
+
+
+@pytest.mark.parametrize("overlay", ["prod/blue", "prod/green", "staging"])
+def test_a_lanes_own_service_leads_to_a_port_that_clients_are_not_let_in_on(rendered, overlay):
+    (service,) = [o for o in rendered[overlay] if o["metadata"]["name"].startswith("lane-")]
+    (port,) = service["spec"]["ports"]
+    (gateway,) = [
+        o
+        for o in rendered[overlay]
+        if o["kind"] == "Deployment" and o["metadata"]["labels"]["app"] == "gateway"
+    ]
+    ports = gateway["spec"]["template"]["spec"]["containers"][0]["ports"]
+    numbers = {entry["name"]: entry["containerPort"] for entry in ports}
+    assert numbers[port["targetPort"]] == 8081
