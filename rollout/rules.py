@@ -20,6 +20,7 @@ APPLIED = frozenset(
 WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
 SUBJECTS = ("RoleBinding", "ClusterRoleBinding")
 _DIGEST = re.compile(r"[^@]+/[^@]+@sha256:[0-9a-f]{64}")
+_HASH = re.compile(r"-[a-z0-9]{10}$")
 _NAMES = Names()
 
 
@@ -88,7 +89,9 @@ def at_home(namespace: str, lanes: Sequence[str]) -> Rule:
         if found != namespace:
             what = f"its namespace is {found or 'not set'}"
             yield _finding("namespace", item, what, f"set it to {namespace}")
-        if item["kind"] != "ConfigMap" and name.rsplit("-", 1)[-1] not in lanes:
+        # A generated ConfigMap ends in a hash of what it says.
+        stem = _HASH.sub("", name) if item["kind"] == "ConfigMap" else name
+        if stem.rsplit("-", 1)[-1] not in lanes:
             remedy = "use the lane component, which adds the suffix"
             yield _finding("lane", item, "its name does not end in its lane", remedy)
 

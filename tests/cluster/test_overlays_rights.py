@@ -60,8 +60,8 @@ def service(name: str, namespace: str = LANES, **spec: object) -> dict[str, obje
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": full}
 
 
-def configmap(name: str) -> dict[str, object]:
-    metadata = {"name": name, "namespace": CONTROL}
+def configmap(name: str, namespace: str = CONTROL) -> dict[str, object]:
+    metadata = {"name": name, "namespace": namespace}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"test": "x"}}
 
 
@@ -84,6 +84,8 @@ ALLOWED = [
     service("assistant-c5", selector=GATEWAY),
     service("assistant-c5", selector={**GATEWAY, "lane": "green"}),
     configmap("release-900"),
+    configmap("words-blue", LANES),
+    configmap("words-green-6ghd2gcmd9", LANES),
 ]
 
 
@@ -96,6 +98,7 @@ def test_admission_lets_the_controllers_own_objects_in(wished):
 REFUSED = [
     (configmap("trust"), "settings and trust are the admin's"),
     (configmap("rollout-settings"), "settings and trust are the admin's"),
+    (configmap("kube-root-ca.crt", LANES), "ends in its lane"),
     (service("evil", selector=GATEWAY), "nothing else"),
     (service("assistant-c5", selector={"app": "postgres"}), "selects the gateways of one lane"),
     (service("assistant-c5", selector={**GATEWAY, "lane": "staging"}), "blue or green"),

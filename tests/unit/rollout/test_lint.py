@@ -134,6 +134,16 @@ def test_a_name_without_its_lane_is_found(objects):
 
 
 @pytest.mark.parametrize(
+    ("name", "found"),
+    [("words-blue", set()), ("words-blue-6ghd2gcmd9", set()), ("words-6ghd2gcmd9", {"lane"})],
+)
+def test_a_config_map_ends_in_its_lane_or_in_that_and_a_hash(objects, name, found):
+    metadata = {"name": name, "namespace": "switchyard"}
+    objects.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {}})
+    assert codes(lint(objects, "prod")) == found
+
+
+@pytest.mark.parametrize(
     ("change", "said"),
     [
         (lambda spec: spec.update(hostNetwork=True), "hostNetwork"),
