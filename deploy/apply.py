@@ -21,7 +21,8 @@ from deploy.kubectl import Kubectl
 from deploy.target import Target, target
 from images.errors import ImageError
 from images.lock import read as read_lock
-from rollout.lint import Finding, lint
+from rollout.lint import Finding, examine, lint
+from rollout.patches import unmatched
 from rollout.render import Manifest, RenderError, render
 
 ROOT = Path(__file__).parent.parent
@@ -56,8 +57,9 @@ def apply(wished: Target, overlay: str, lane: str | None) -> str:
         check_registry(wished)
         platform, (job,) = render(ROOT, overlay), render(ROOT, MIGRATE_OVERLAY)
         serving = lanes.serving_lane(kubectl)
-        parts = render(ROOT, f"deploy/overlays/prod/{lane or serving or lanes.FIRST}")
-        check([*lint([*platform, job], "platform"), *lint(parts, "prod")])
+        wanted = lane or serving or lanes.FIRST
+        parts = render(ROOT, f"deploy/overlays/prod/{wanted}")
+        check(lint([*platform, job], "platform") + unmatched(ROOT, overlay) + examine(ROOT, wanted))
     with step("namespaces"):
         kubectl.apply([item for item in platform if item["kind"] == "Namespace"], setup.MANAGER)
     with step("secrets and settings"):
