@@ -52,6 +52,7 @@ class Access:
     context: ssl.SSLContext | None
     token: Token
     server_name: str | None = None
+    """The name in the server's certificate, where it is not `host` (`tls-server-name`)."""
 
 
 def find() -> Access:
@@ -159,7 +160,7 @@ def _context(cafile: str | None = None, cadata: str | None = None) -> ssl.SSLCon
 
 def _material(folder: Path, entry: dict[str, Any], name: str) -> bytes | None:
     if entry.get(f"{name}-data"):
-        return base64.b64decode(entry[f"{name}-data"])
+        return base64.b64decode(entry[f"{name}-data"], validate=True)
     return (folder / entry[name]).read_bytes() if entry.get(name) else None
 
 
@@ -174,6 +175,7 @@ def _through_package(path: Path) -> Access:
     context = _context(cafile=settings.ssl_ca_cert)
     if settings.cert_file:
         context.load_cert_chain(settings.cert_file, settings.key_file)
-    value = settings.get_api_key_with_prefix("authorization") or ""
+    value = settings.get_api_key_with_prefix("BearerToken", "authorization") or ""
     token = Token(value.removeprefix("Bearer "))
-    return Access(url.hostname or "", url.port or 443, context, token)
+    name = getattr(settings, "tls_server_name", None)
+    return Access(url.hostname or "", url.port or 443, context, token, name)

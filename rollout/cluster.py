@@ -25,6 +25,20 @@ Object = dict[str, Any]
 T = TypeVar("T")
 
 
+class _Tls(http.client.HTTPSConnection):
+    """HTTPS whose certificate may carry another name than the address."""
+
+    def __init__(self, access: Access, timeout_s: float) -> None:
+        super().__init__(access.host, access.port, timeout=timeout_s, context=access.context)
+        self._access = access
+
+    def connect(self) -> None:
+        http.client.HTTPConnection.connect(self)
+        assert self._access.context is not None
+        name = self._access.server_name or self._access.host
+        self.sock = self._access.context.wrap_socket(self.sock, server_hostname=name)
+
+
 class Api:
     """The API server behind `access`. Safe to use from several threads."""
 
@@ -141,9 +155,7 @@ class Api:
         if access.context is None:
             made = http.client.HTTPConnection(access.host, access.port, timeout=wanted)
         else:
-            made = http.client.HTTPSConnection(
-                access.host, access.port, timeout=wanted, context=access.context
-            )
+            made = _Tls(access, wanted)
         self._local.connection = made
         return made, False
 
@@ -171,8 +183,8 @@ def group(api: str, namespace: str, kind: str, name: str = "") -> str:
 
 
 def _path(prefix: str, namespace: str, kind: str, name: str) -> str:
-    path = f"/{prefix}/namespaces/{quote(namespace)}/{kind}"
-    return f"{path}/{quote(name)}" if name else path
+    path = f"/{prefix}/namespaces/{quote(namespace, safe='')}/{kind}"
+    return f"{path}/{quote(name, safe=':')}" if name else path
 
 
 def _error(method: str, path: str, status: int, answer: bytes) -> Exception:
