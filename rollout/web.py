@@ -27,6 +27,10 @@ TURN_S = 60.0
 TOKEN_S = 30.0
 
 
+class TooLong(RolloutError):
+    """A body that is longer than a push notification can be, or of unknown length."""
+
+
 class Server(ThreadingHTTPServer):
     """One thread a connection, each bounded in time and size."""
 
@@ -118,10 +122,10 @@ class Handler(BaseHTTPRequestHandler):
             if not self.server.allows(self.headers.get("Authorization", "")):
                 self._answer(401, {"error": "send the webhook's token as a bearer token"})
                 return
-            body = self._body()
-            if body is not None:
-                edit = self.server.accept_push(body)
-                self._answer(202 if edit.state else 200, {"said": edit.said})
+            edit = self.server.accept_push(self._body())
+            self._answer(202 if edit.state else 200, {"said": edit.said})
+        except TooLong as error:
+            self._answer(413, {"error": str(error)})
         except push.BadPush as error:
             self._answer(400, {"error": str(error)})
         except (RolloutError, BadJournal) as error:
@@ -130,8 +134,7 @@ class Handler(BaseHTTPRequestHandler):
     def _body(self) -> Any:
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or int(length) > MAX_BODY:
-            self._answer(413, {"error": f"send a body of at most {MAX_BODY} bytes with its length"})
-            return None
+            raise TooLong(f"send a body of at most {MAX_BODY} bytes with its length")
         try:
             return json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError):

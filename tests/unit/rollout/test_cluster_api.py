@@ -70,7 +70,7 @@ class Handler(BaseHTTPRequestHandler):
 def server() -> Iterator[Server]:
     made = Server(("127.0.0.1", 0), Handler)
     made.seen = []
-    threading.Thread(target=made.serve_forever, daemon=True).start()
+    threading.Thread(target=made.serve_forever, args=(0.02,), daemon=True).start()
     yield made
     made.shutdown()
     made.server_close()
