@@ -101,9 +101,8 @@ class Workshop:
     def revert(self, commit: str) -> str:
         """A signed commit on top of `commit` that takes it back."""
         self.git("checkout", "-q", "--detach", commit)
-        self.git("revert", "--no-commit", commit)
-        subject = self.git("log", "-1", "--format=%s", commit)
-        return self.commit(f"Revert: {subject}")
+        self.git("revert", "--no-edit", commit)
+        return self.git("rev-parse", "HEAD")
 
     def install_hook(self) -> None:
         """Let the bare repository tell the controller of each push."""
