@@ -20,7 +20,7 @@ DEVELOPER = "dana@example.com"
 GENERATED = ("images/images.lock", "deploy/components/images/kustomization.yaml")
 
 
-class WorkshopError(Exception):
+class WorkshopError(RuntimeError):
     """One line: which preparation failed."""
 
 
