@@ -48,6 +48,11 @@ class Rehearse(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class EndRehearsal(Action):
+    """Scale staging to 0."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunScenarios(Action):
     """Start the job: business scenarios against the candidate's lane."""
 

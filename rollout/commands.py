@@ -153,8 +153,10 @@ def undo(state: State, now: float, previous: Known | None) -> Edit:
         after = transitions.ended(state, "undone", "undone by hand", now)
         said = f"release {candidate.number} undone at {candidate.split} %; {_serves(state)}"
         return Edit(replace(after, epoch=state.epoch + 1, said=said), said, moves=True)
-    if candidate is not None:
-        return Edit(None, f"nothing to undo: {_no_share(candidate)}; `rollout abort` ends it")
+    if candidate is not None and not (previous and state.in_undo_window(now)):
+        back = f", `rollout undo --to-revision {previous.number}` goes back" if previous else ""
+        said = f"nothing to undo: {_no_share(candidate)}; `rollout abort` ends it{back}"
+        return Edit(None, said)
     if state.previous is None or previous is None:
         return Edit(
             None,

@@ -77,6 +77,10 @@ class Controller:
             except (RolloutError, BadJournal) as error:
                 self._trouble(str(error))
                 pause = min(pause * 2, MAX_PAUSE_S)
+            except Exception as error:  # a fault of ours: say it, stay alive for the next journal
+                log.exception("in a turn of the loop")
+                self._trouble(f"{type(error).__name__}: {error}")
+                pause = MAX_PAUSE_S
             self.woken.wait(pause)
             self.woken.clear()
         self._let_go()
@@ -86,6 +90,7 @@ class Controller:
         self.picture.leading = self.lease.hold()
         if not self.picture.leading:
             self._led = False
+            self.performer.jobs.keep_only(None)
             self.picture.at = time.monotonic()
             return True
         state, version = journal.read(self.api, self.names)

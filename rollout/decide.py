@@ -11,10 +11,20 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rollout import phases, transitions
-from rollout.actions import Action, Advance, Apply, Prune, Record, Scale, Shift, Wait
+from rollout.actions import (
+    Action,
+    Advance,
+    Apply,
+    EndRehearsal,
+    Prune,
+    Record,
+    Scale,
+    Shift,
+    Wait,
+)
 from rollout.names import Names, other_lane
 from rollout.observation import Observation
-from rollout.state import Push, Serving, State
+from rollout.state import Phase, Push, Serving, State
 from rollout.wanted import Wanted, wanted
 
 Rule = Callable[[State, Observation, float, Names], Action | None]
@@ -52,7 +62,10 @@ def _align(state: State, seen: Observation, now: float, names: Names) -> Action 
     moved = not _same(target, seen)
     if not moved and _stamped(target, seen, state.epoch):
         return None
-    opening = state.candidate is not None and state.candidate.split > 0
+    candidate = state.candidate
+    opening = candidate is not None and candidate.split > 0
+    if candidate is not None and opening and not seen.lane(candidate.lane).answers(names.app):
+        return None  # nobody is there to be waited for: the candidate's phase says what to do
     loser = other_lane(state.serving.lane) if moved and state.candidate is None else None
     return Shift(state, _describe(state), settle=opening, drain=loser)
 
@@ -152,6 +165,15 @@ def _retire(state: State, seen: Observation, now: float, names: Names) -> Action
     return Advance(replace(state, retire_at=None), f"lane {lane} is at rest")
 
 
+def _staging(state: State, seen: Observation, now: float, names: Names) -> Action | None:
+    """Staging has pods only while a rehearsal runs, also after one that was cut off."""
+    candidate = state.candidate
+    rehearsing = candidate is not None and candidate.phase is Phase.START
+    if rehearsing or not seen.staging:
+        return None
+    return EndRehearsal(state, "no rehearsal runs: staging to 0")
+
+
 def _prune(state: State, seen: Observation, now: float, names: Names) -> Action | None:
     """Client Services go a day after their split; the journal lets go of them first."""
     due = [number for number, at in state.services.items() if at is not None and at <= now]
@@ -184,6 +206,7 @@ _RULES: tuple[Rule, ...] = (
     _record,
     _restore,
     _push,
+    _staging,
     _candidate,
     _retire,
     _prune,

@@ -127,6 +127,12 @@ def scale(api: Api, namespace: str, lane: str, replicas: dict[str, int], mine: i
     _patch(api, calls)
 
 
+def replicas(api: Api, namespace: str, lane: str) -> dict[str, int]:
+    """Replicas by part, as they are wanted now."""
+    found = api.items(apps(namespace), f"lane={lane}")
+    return {_label(one, "app"): one["spec"].get("replicas", 1) for one in found}
+
+
 def fence_calls(
     namespace: str, api: Api, deployments: Iterable[Object], mine: int
 ) -> list[Callable[[], Object]]:

@@ -10,6 +10,7 @@ from rollout.drain import drain
 from rollout.errors import RolloutError
 from rollout.names import Names
 from rollout.records import Record
+from rollout.rehearsal import stage
 from rollout.services import Services
 from rollout.state import Ended, State
 from rollout.wanted import wanted
@@ -36,6 +37,8 @@ class Mover:
                 self._shift(action, found)
             case actions.Scale():
                 lanes.scale(self.api, self.names.lanes, action.lane, action.replicas, epoch)
+            case actions.EndRehearsal():
+                stage(self.api, self.names, 0, epoch)
             case actions.Apply():
                 self._apply(action.after, action.number, action.lane)
             case actions.Record():

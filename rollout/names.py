@@ -22,6 +22,8 @@ MANAGER = "rollout"
 LANE_MANAGER = "rollout-lane"
 """The field manager of lane manifests, which also bootstraps the first lane."""
 LANES = ("blue", "green")
+STAGING = "staging"
+"""The lane label of the rehearsal."""
 
 
 class BadNames(RolloutError):

@@ -109,6 +109,8 @@ class Observation:
     roles: dict[str, Role] = field(default_factory=dict)
     slots: dict[str, Slot] = field(default_factory=dict)
     lanes: dict[str, Lane] = field(default_factory=dict)
+    staging: int = 0
+    """Replicas of all parts of staging together."""
     jobs: tuple[Job, ...] = ()
     traffic: Traffic = Traffic()
     recorded: frozenset[Ended] = frozenset()

@@ -18,7 +18,7 @@ from rollout.actions import (
     Shift,
     Wait,
 )
-from rollout.names import Names
+from rollout.names import Names, other_lane
 from rollout.observation import JobKind, Lane, Observation
 from rollout.plan import merged, replicas_for, share_is_too_large
 from rollout.state import Candidate, Hold, HoldKind, Phase, State, advance
@@ -69,12 +69,8 @@ def _verify(
         return _reject(state, job.why, seen, now)
     if job.contains and not candidate.approved:
         return _hold(state, candidate, HoldKind.CONTAINS, job.why, now)
-    following = advance(candidate, Phase.START, now, sizes=job.sizes)
-    services = {**state.services, candidate.number: None}
-    return Advance(
-        replace(state, candidate=following, services=services),
-        f"release {candidate.number} is verified and rendered",
-    )
+    after = transitions.verified(state, candidate, job.sizes, now)
+    return Advance(after, f"release {candidate.number} is verified and rendered")
 
 
 def _start(
@@ -140,7 +136,8 @@ def _steps(
     }
     if candidate.split != percent:
         return _open(state, candidate, percent, sizes, seen, now)
-    if share_is_too_large(percent, seen.traffic.candidate, seen.traffic.stable):
+    traffic = seen.traffic
+    if candidate.manual is None and share_is_too_large(percent, traffic.candidate, traffic.stable):
         return _too_much(state, candidate, percent, seen, now)
     return _await_verdict(state, candidate, percent, seen, now)
 
@@ -211,7 +208,9 @@ def _fault(candidate: Candidate, seen: Observation, names: Names) -> str:
         return f"lane {candidate.lane} runs release {lane.release}: somebody else applied to it"
     if lane.restarts > candidate.restarts:
         return f"a pod of lane {candidate.lane} restarted: {lane.trouble}"
-    if not lane.answers(names.app):
+    # When neither lane answers, the node or the network is down, not the candidate.
+    other = seen.lane(other_lane(candidate.lane))
+    if not lane.answers(names.app) and other.answers(names.app):
         return f"no {names.app} of lane {candidate.lane} is Ready: {lane.trouble}"
     return ""
 

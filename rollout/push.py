@@ -11,7 +11,7 @@ from typing import Any
 
 from rollout import commands, journal
 from rollout.cluster import Api
-from rollout.errors import ApiError, ApiUnavailable, RolloutError
+from rollout.errors import RolloutError
 from rollout.git import GitError
 from rollout.names import Names
 from rollout.perform import Performer
@@ -56,8 +56,11 @@ class Poller:
             try:
                 if self.leading() and self.performer.settings.git_url:
                     self.once()
-            except (GitError, BadJournal, ApiError, ApiUnavailable) as error:
+            except (GitError, BadJournal, RolloutError) as error:
                 log.warning("poll: %s", error)
+                self._polled = time.monotonic()
+            except Exception:  # a fault of ours: pushes by webhook go on
+                log.exception("poll")
                 self._polled = time.monotonic()
             time.sleep(RESOLVE_S)
 

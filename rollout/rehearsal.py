@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,10 +13,10 @@ from rollout.cluster import Api, Object, apps, core
 from rollout.errors import RolloutError
 from rollout.jobs import Handle
 from rollout.manifests import Manifest
-from rollout.names import Names
+from rollout.names import STAGING, Names
 
-LANE = "staging"
 POLL_S = 0.3
+_ONE_AT_A_TIME = threading.Lock()
 
 
 class NotReady(RolloutError):
@@ -35,29 +36,30 @@ class Rehearsal:
     def hold(self, handle: Handle, ready_s: float, play: Callable[[str], None]) -> None:
         """Start staging, `play` the scenarios against its address, and take it down again."""
         namespace = self.names.staging
+        # A cancelled rehearsal takes staging down at its end, not under its successor's feet.
+        while not _ONE_AT_A_TIME.acquire(timeout=POLL_S):
+            handle.say("staging: waiting for the rehearsal before")
         try:
             handle.say("staging: starting")
-            lanes.apply(self.api, namespace, LANE, self.manifests, self.number, self.epoch)
-            self._scale(1)
+            lanes.apply(self.api, namespace, STAGING, self.manifests, self.number, self.epoch)
+            stage(self.api, self.names, 1, self.epoch)
             self._await(handle, ready_s)
-            address = lanes.address(self.api, namespace, f"lane-{LANE}")
+            address = lanes.address(self.api, namespace, f"lane-{STAGING}")
             if address is None:
-                raise NotReady(f"Service lane-{LANE} is missing in {namespace}: add it to staging")
+                raise NotReady(
+                    f"Service lane-{STAGING} is missing in {namespace}: add it to staging"
+                )
             play(address)
         finally:
             with suppress(RolloutError):
-                self._scale(0)
-
-    def _scale(self, replicas: int) -> None:
-        parts = {one["metadata"]["labels"]["app"] for one in self._deployments()}
-        wanted = dict.fromkeys(parts, replicas)
-        lanes.scale(self.api, self.names.staging, LANE, wanted, self.epoch)
+                stage(self.api, self.names, 0, self.epoch)
+            _ONE_AT_A_TIME.release()
 
     def _await(self, handle: Handle, ready_s: float) -> None:
         deadline = time.monotonic() + ready_s
         while time.monotonic() < deadline:
-            pods = self.api.items(core(self.names.staging, "pods"), f"lane={LANE}")
-            lane = lanes.view(LANE, self._deployments(), pods)
+            pods = self.api.items(core(self.names.staging, "pods"), f"lane={STAGING}")
+            lane = lanes.view(STAGING, self._deployments(), pods)
             if lane.settled:
                 return
             handle.say(f"staging: {lane.trouble or 'pods are starting'}")
@@ -65,4 +67,10 @@ class Rehearsal:
         raise NotReady(f"staging not Ready within {ready_s:.0f} s: {lane.trouble}")
 
     def _deployments(self) -> list[Object]:
-        return self.api.items(apps(self.names.staging), f"lane={LANE}")
+        return self.api.items(apps(self.names.staging), f"lane={STAGING}")
+
+
+def stage(api: Api, names: Names, replicas: int, mine: int) -> None:
+    """Set the replicas of every part of staging."""
+    wanted = dict.fromkeys(lanes.replicas(api, names.staging, STAGING), replicas)
+    lanes.scale(api, names.staging, STAGING, wanted, mine)

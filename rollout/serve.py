@@ -71,5 +71,7 @@ def _sample(source: SampleSource, controller: Controller, stop: threading.Event)
                 source.poll()
         except RolloutError as error:
             log.info("samples: %s", error)
+        except Exception:  # a fault of ours: without samples a step holds, it never passes
+            log.exception("samples")
         busy = state is not None and state.candidate is not None
         stop.wait(SAMPLES_BUSY_S if busy else SAMPLES_QUIET_S)

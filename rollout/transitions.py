@@ -17,12 +17,13 @@ from rollout.state import (
     Serving,
     Size,
     State,
+    advance,
     hold_commit,
 )
 
 
 def started(state: State, push: Push, now: float) -> State:
-    """A push becomes the candidate on the idle lane; the undo window, if any, is given up."""
+    """A push becomes the candidate for the idle lane, which is its own only once it is verified."""
     held = state.held.get(push.commit)
     hold = held and Hold(
         HoldKind.CONTAINS, f"{push.commit[:12]} was {held.verdict}: {held.why}", now
@@ -43,10 +44,19 @@ def started(state: State, push: Push, now: float) -> State:
         next_number=state.next_number + 1,
         queue=None,
         seen=push.commit,
+        said=f"release {candidate.number}: {push.commit[:12]} from {push.by}",
+    )
+
+
+def verified(state: State, candidate: Candidate, sizes: dict[str, Size], now: float) -> State:
+    """The candidate takes the idle lane: whatever stood by there is given up."""
+    return replace(
+        state,
+        candidate=advance(candidate, Phase.START, now, sizes=sizes),
+        services={**state.services, candidate.number: None},
         retained=None,
         undo_until=None,
         retire_at=None,
-        said=f"release {candidate.number}: {push.commit[:12]} from {push.by}",
     )
 
 
@@ -64,13 +74,16 @@ def ended(state: State, verdict: str, why: str, now: float) -> State:
         services[candidate.number] = now + state.times.prune_s if had_share else now
     if candidate.revived:
         return _stood_down(replace(state, services=services), candidate, verdict, why, now)
+    retire_at = now + state.times.drain_s if had_share else now
+    if candidate.phase is Phase.VERIFY:
+        retire_at = state.retire_at or now  # the lane was never its own
     return replace(
         state,
         candidate=None,
         held=held,
         services=services,
         ended=(*state.ended, Ended(candidate.number, verdict, why, now)),
-        retire_at=now + state.times.drain_s if had_share else now,
+        retire_at=retire_at,
         said=f"release {candidate.number}: {verdict}: {why}",
     )
 
@@ -136,9 +149,7 @@ def swapped(state: State, now: float) -> State:
     )
 
 
-def _stood_down(
-    state: State, candidate: Candidate, verdict: str, why: str, now: float
-) -> State:
+def _stood_down(state: State, candidate: Candidate, verdict: str, why: str, now: float) -> State:
     """A revived release stands by again, as before its share."""
     until = now + state.times.undo_window_s
     return replace(

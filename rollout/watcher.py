@@ -7,7 +7,7 @@ from typing import Any
 
 from rollout import lanes
 from rollout.cluster import Api
-from rollout.names import Names
+from rollout.names import STAGING, Names
 from rollout.observation import Job, Observation, Traffic
 from rollout.plan import Plan
 from rollout.services import Services, read_roles, read_slots
@@ -29,7 +29,9 @@ def look(
         partial(read_slots, api, names),
         partial(lanes.observe, api, names),
     ]
-    roles, slots, found = api.together(reads)
+    if names.staging:
+        reads.append(partial(lanes.replicas, api, names.staging, STAGING))
+    roles, slots, found, *staging = api.together(reads)
     services = Services(roles, slots)
     seen_roles, seen_slots = services.view(names)
     observation = Observation(
@@ -37,6 +39,7 @@ def look(
         roles=seen_roles,
         slots=seen_slots,
         lanes=found,
+        staging=sum(sum(parts.values()) for parts in staging),
         jobs=jobs,
         traffic=traffic or Traffic(),
         recorded=recorded,

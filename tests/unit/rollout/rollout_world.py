@@ -41,6 +41,7 @@ class World:
     slots: dict[str, Slot] = field(default_factory=dict)
     lanes: dict[str, Lane] = field(default_factory=dict)
     jobs: dict[tuple[JobKind, int], Job] = field(default_factory=dict)
+    staging: int = 0
     recorded: set[object] = field(default_factory=set)
     records: dict[int, list[str]] = field(default_factory=dict)
     traffic: Traffic = GOOD
@@ -75,9 +76,15 @@ class World:
         quiet = candidate is None or not candidate.split
         traffic = replace(self.traffic, kind="inconclusive", candidate=0) if quiet else self.traffic
         return Observation(
-            PLAN, self.roles.copy(), self.slots.copy(), self.lanes.copy(),
-            tuple(self.jobs.values()), traffic, frozenset(self.recorded),  # type: ignore[arg-type]
-        )  # fmt: skip
+            plan=PLAN,
+            roles=self.roles.copy(),
+            slots=self.slots.copy(),
+            lanes=self.lanes.copy(),
+            staging=self.staging,
+            jobs=tuple(self.jobs.values()),
+            traffic=traffic,
+            recorded=frozenset(self.recorded),  # type: ignore[arg-type]
+        )
 
     def turn(self) -> actions.Action:
         action = decide(self.state, self.look(), self.now, NAMES)
@@ -126,6 +133,9 @@ class World:
                     self.lanes[action.lane] = replace(lane, parts=parts)
             case actions.Examine() | actions.Rehearse() | actions.RunScenarios():
                 self.job(action)
+            case actions.EndRehearsal():
+                self.effect()
+                self.staging = 0
             case actions.Record():
                 self.effect()
                 self.records.setdefault(action.ended.number, []).append(action.ended.verdict)

@@ -442,3 +442,64 @@ def test_a_lane_with_a_share_is_never_shrunk() -> None:
     edit(world, commands.split(world.state, 1, world.now))
     until(world, Phase.STEPS, 1)
     assert world.lanes["green"].parts["gateway"].replicas == 2
+
+
+def test_a_refused_commit_costs_no_undo_window() -> None:
+    world = promoted_world()
+    before = world.state
+    world.fails[JobKind.EXAMINE] = "unsigned"
+    edit(world, commands.push(world.state, push(B, world.now, give_up_undo=True)))
+    for _ in range(8):
+        world.turn()
+    after = world.state
+    assert after.held[B].verdict == "rejected"
+    assert (after.undo_until, after.retire_at) == (before.undo_until, before.retire_at)
+    assert after.retained == before.retained
+    edit(world, commands.undo(after, world.now, Known(1, None, SIZES, True, "blue", True)))
+    world.turn()
+    undo_is_complete(world, "blue")
+
+
+def test_undo_goes_back_at_once_while_a_push_is_only_being_verified() -> None:
+    world = promoted_world()
+    edit(world, commands.push(world.state, push(B, world.now, give_up_undo=True)))
+    world.turn()
+    assert world.state.candidate is not None
+    edit(world, commands.undo(world.state, world.now, Known(1, None, SIZES, True, "blue", True)))
+    world.run()
+    undo_is_complete(world, "blue")
+    assert world.state.candidate is None
+
+
+def test_staging_left_up_by_a_killed_process_goes_to_0() -> None:
+    world = World()
+    world.staging = 3
+    world.turn()
+    assert world.staging == 0
+
+
+def test_a_candidate_whose_pods_die_before_its_first_slot_is_rejected() -> None:
+    world = until(running(), Phase.STEPS, 1)
+    world.roles[NAMES.candidate(2)] = Role("blue", 1)
+    world.slots = {name: Slot("assistant-stable", 1) for name in world.slots}
+    world.lanes["green"] = Lane(2, {"gateway": Part(1, 0, False)}, 0, "gone")
+    world.run()
+    assert "gone" in world.state.held[A].why
+    undo_is_complete(world, "blue")
+
+
+def test_when_neither_lane_answers_the_candidate_is_not_blamed() -> None:
+    world = until(running(), Phase.STEPS, 1)
+    for lane, number in (("blue", 1), ("green", 2)):
+        world.lanes[lane] = Lane(number, {"gateway": Part(1, 0, False)})
+    world.turn()
+    assert A not in world.state.held
+
+
+def test_a_split_by_hand_is_not_taken_away_for_its_share() -> None:
+    world = until(running(), Phase.STEPS, 20)
+    edit(world, commands.split(world.state, 5, world.now))
+    world.traffic = replace(GOOD, candidate=700, stable=300)
+    world.run()
+    assert world.state.candidate is not None
+    assert world.state.candidate.split == 5
