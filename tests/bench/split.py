@@ -52,7 +52,7 @@ def measure(share: int, dns: str) -> float:
                 raise RuntimeError(f"the client pod ended after {len(answers)} lookups")
     finally:
         fleet.stop()
-    hits = sum(row["address"] == candidate for row in answers[:LOOKUPS])
+    hits: int = sum(row["address"] == candidate for row in answers[:LOOKUPS])
     print(f"wanted {share:>2} %: {100 * hits / LOOKUPS:.2f} % of {LOOKUPS} lookups",
           file=sys.stderr)  # fmt: skip
     return 100 * hits / LOOKUPS
@@ -60,7 +60,7 @@ def measure(share: int, dns: str) -> float:
 
 def candidate_address() -> str:
     """The address of the client Service of the release that has the share."""
-    number = release.status()["candidate"]["release"]
+    number = release.status()["candidate"]["number"]
     return kubectl("-n", "switchyard", "get", "service", f"assistant-c{number}",
                    "-o", "jsonpath={.spec.clusterIP}").strip()  # fmt: skip
 

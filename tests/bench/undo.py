@@ -74,7 +74,7 @@ def one_undo(fleet: Fleet, mid_split: bool) -> tuple[float, float]:
     if mid_split:
         release.rollout("split", "50")
         loser = release.status()["candidate"]
-        addresses = {service_address(f"assistant-c{loser['release']}")}
+        addresses = {service_address(f"assistant-c{loser['number']}")}
     else:
         release.rollout("promote")
         loser = release.status()["serving"]

@@ -13,12 +13,12 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.demo import clients, release, verdict
 from tests.demo.fleet import Fleet
 from tests.demo.promises import Promises
+from tests.demo.scheduled import Scheduled
 from tests.demo.settings import pointed_at
 from tests.demo.timeline import Timeline
 from tests.demo.workshop import Change, Served, Workshop
@@ -78,7 +78,7 @@ class Demo:
         tell = self.timeline.note
         tell("make a signing key, a work tree and a bare repository")
         base = self.workshop.open()
-        commits = {}
+        commits: dict[str, str] = {}
         for name, change, parent in (
             ("good", GOOD, base), ("wrong", WRONG, "good"), ("slow", SLOW, "-wrong"),
             ("last", LAST, "-slow"),
@@ -103,19 +103,19 @@ class Demo:
                 self.timeline.note(line.strip())
         return accepted
 
-    def conclude(self, commit: str, seconds: float = RELEASE_LIMIT_S) -> release.Status:
-        ready: Callable[[release.Status], bool] = release.outcome_of(commit)
-        return release.wait(f"the end of {commit[:12]}", ready, seconds, self.timeline.follow)
+    def conclude(self, commit: str) -> release.Ended:
+        return release.conclude(commit, RELEASE_LIMIT_S, self.timeline.follow)
 
     def good(self, fleet: Fleet, commit: str) -> None:
         before = release.status()["serving"]["lane"]
-        accepted = self.push(commit, "A good commit goes all the way")
-        ended = self.conclude(commit)
+        with Scheduled() as pods:
+            accepted = self.push(commit, "A good commit goes all the way")
+            ended = self.conclude(commit)
         took = time.time() - accepted
-        scheduled = self.timeline.at("first pod scheduled")
+        scheduled = pods.first_after(accepted)
         keep = self.promises.keep
-        keep(ended["last"]["outcome"] == "promoted", "the good commit is promoted")
-        keep(ended["serving"]["lane"] != before, "it serves on the lane it was tested on")
+        keep(ended.verdict == "promoted", f"the good commit is promoted ({ended.why})")
+        keep(ended.status["serving"]["lane"] != before, "it serves on the lane it was tested on")
         keep(took <= GOOD_RELEASE_S, f"push to 100 % in {took:.0f} s (≤ {GOOD_RELEASE_S:.0f})")
         keep(
             scheduled is not None and scheduled - accepted <= SCHEDULED_S,
@@ -130,7 +130,9 @@ class Demo:
         ended = self.conclude(commit)
         rows = verdict.between(fleet.seen, accepted, time.time())
         foreign = [row for row in rows if row.get("lane") not in (serving, None)]
-        self.promises.keep(ended["last"]["outcome"] == "rejected", "the wrong commit is rejected")
+        self.promises.keep(
+            ended.verdict == "rejected", f"the wrong commit is rejected ({ended.why})"
+        )
         self.promises.keep(
             bool(rows) and not foreign,
             f"it got no traffic ({len(rows)} answers, {len(foreign)} from its lane)",
@@ -141,22 +143,20 @@ class Demo:
         serving = release.status()["serving"]["lane"]
         accepted = self.push(commit, "A commit that is slow only under load")
         ended = self.conclude(commit)
-        undone = ended["last"]["at"]
         met = [
             row for row in verdict.between(fleet.seen, accepted, time.time())
             if row.get("lane") not in (serving, None)
         ]  # fmt: skip
-        late = [row for row in met if row.get("connected", 0) > undone + UNDO_S]
-        self.promises.keep(ended["last"]["outcome"] == "undone", "the slow commit is undone")
+        late = [row for row in met if row.get("connected", 0) > ended.at + UNDO_S]
+        self.promises.keep(ended.verdict == "undone", f"the slow commit is undone ({ended.why})")
         self.promises.keep(bool(met), f"it was caught under traffic ({len(met)} answers)")
         self.promises.keep(not late, f"no new connection reaches it {UNDO_S:.0f} s after the undo")
-        self.timeline.note(f"why: {ended['last']['why']}")
 
     def undo(self, fleet: Fleet, commit: str) -> None:
         accepted = self.push(commit, "Another good commit, and then `rollout undo`")
         ended = self.conclude(commit)
-        self.promises.keep(ended["last"]["outcome"] == "promoted", "the last commit is promoted")
-        loser = ended["serving"]["lane"]
+        self.promises.keep(ended.verdict == "promoted", "the last commit is promoted")
+        loser = ended.status["serving"]["lane"]
         time.sleep(5)
         began = time.time()
         release.rollout("undo")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 Status = dict[str, Any]
 
 
-class Late(Exception):
-    """What was waited for did not come; carries the last status."""
+class Late(RuntimeError):
+    """What was waited for did not come; says what the controller was doing."""
 
 
 def rollout(*arguments: str, timeout: float = 60, check: bool = True) -> Any:
@@ -33,25 +34,34 @@ def status() -> Status:
     return dict(rollout("status"))
 
 
-def wait(
-    what: str, ready: Callable[[Status], bool], seconds: float, tell: Callable[[Status], None]
-) -> Status:
-    """Poll the status until `ready`; `tell` sees each one. Raises Late."""
+def conclude(commit: str, seconds: float, tell: Callable[[Status], None]) -> Ended:
+    """Poll the status until `commit` is promoted or ended; `tell` sees each one. Raises Late."""
     end = time.time() + seconds
     latest: Status = {}
     while time.time() < end:
         latest = status()
         tell(latest)
-        if ready(latest):
-            return latest
+        found = ended(commit, latest)
+        if found is not None and latest["candidate"] is None:
+            return found
         time.sleep(0.5)
-    raise Late(f"{what} did not happen within {seconds:.0f} s; last status: {json.dumps(latest)}")
+    doing = latest.get("doing") or latest.get("said")
+    raise Late(f"{commit[:12]} was not through after {seconds:.0f} s; now: {doing}")
 
 
-def outcome_of(commit: str) -> Callable[[Status], bool]:
-    """Whether the journal has closed the release of `commit`."""
-    return lambda now: bool(now.get("last")) and now["last"].get("commit") == commit
+@dataclass(frozen=True)
+class Ended:
+    """What became of a commit."""
+
+    verdict: str
+    why: str
+    at: float
+    status: Status
 
 
-def idle(now: Status) -> bool:
-    return now["candidate"] is None and now["split"] == 0
+def ended(commit: str, now: Status) -> Ended | None:
+    """How the release of `commit` ended, or None while it is on its way."""
+    if now["serving"]["commit"] == commit:
+        return Ended("promoted", now["said"], now["serving"]["since"], now)
+    held = now["held"].get(commit)
+    return Ended(held["verdict"], held["why"], held["at"], now) if held else None
