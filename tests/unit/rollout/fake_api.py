@@ -10,7 +10,7 @@ from typing import Any
 from rollout.errors import ApiError, Conflict, Refused
 
 Object = dict[str, Any]
-_IN = re.compile(r"(\S+) in \(([^)]*)\)")
+_IN = re.compile(r"([^\s,]+) in \(([^)]*)\)")
 
 
 class Unexpected(AssertionError):

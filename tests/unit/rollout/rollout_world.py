@@ -13,6 +13,7 @@ from rollout.state import Push, Serving, Size, State, Times, dump, load
 from rollout.wanted import wanted
 
 NAMES = Names()
+WAIT_S = 2.0
 TIMES = Times(undo_window_s=40, drain_s=10)
 PLAN = Plan(steps=(1, 20, 50), soak_s=5, step_max_s=60, times=TIMES)
 SIZES = {"gateway": Size(1, 3), "pipeline": Size(1, 2)}
@@ -92,7 +93,7 @@ class World:
             self.write(action.after)
         self.perform(action)
         self.done.append(action)
-        self.now += 0.5 if isinstance(action, actions.Wait) else 0.01
+        self.now += WAIT_S if isinstance(action, actions.Wait) else 0.01
         return action
 
     def run(self, turns: int = 400) -> None:
@@ -103,7 +104,7 @@ class World:
             action = self.turn()
             still = isinstance(action, actions.Wait) and before == self.journal
             quiet = quiet + 1 if still else 0
-            if quiet > 2 * PLAN.step_max_s + 10:
+            if quiet > PLAN.step_max_s / WAIT_S + 2:
                 return
         raise AssertionError(f"never at rest: {self.done[-5:]}")
 
