@@ -46,7 +46,7 @@ def run(
     token: str,
     *,
     limits: Limits | None = None,
-    concurrency: int = 4,
+    concurrency: int = 1,
     clock: Callable[[], float] = time.monotonic,
     http: Http | None = None,
     new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
