@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from typing import Any
 
 import h11
@@ -26,6 +27,9 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        # asyncio leaves it out for our own listening socket; without it each reply after the
+        # first waits for the client's delayed acknowledgement (40 ms).
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if len(self.connections) > MAX_CONNECTIONS:
             transport.abort()
             return
