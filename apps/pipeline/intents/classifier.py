@@ -17,14 +17,15 @@ SURE = 0.35
 
 @dataclass(frozen=True)
 class Classifier:
-    """`weights` f32 [BUCKETS, 5], `bias` f32 [5]; columns in the order of INTENTS."""
+    """`rarity` f32 [BUCKETS], `weights` f32 [BUCKETS, 5], `bias` f32 [5]; columns as INTENTS."""
 
+    rarity: NDArray[np.float32]
     weights: NDArray[np.float32]
     bias: NDArray[np.float32]
 
     def probabilities(self, text: str) -> NDArray[np.float64]:
         """f64 [5], sums to 1."""
-        buckets, values = vector(text)
+        buckets, values = vector(text, self.rarity)
         scores = (values @ self.weights[buckets] + self.bias).astype(np.float64)
         scores = np.exp(scores - scores.max())
         chances: NDArray[np.float64] = scores / scores.sum()
@@ -42,7 +43,11 @@ class Classifier:
         """Write the file so that a reader never sees half of it."""
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f".{path.name}.part.npz")
-        np.savez(part, weights=self.weights.astype(np.float16), bias=self.bias)
+        half = {
+            "rarity": self.rarity.astype(np.float16),
+            "weights": self.weights.astype(np.float16),
+        }
+        np.savez(part, bias=self.bias, **half)
         part.replace(path)
 
     @classmethod
@@ -50,10 +55,12 @@ class Classifier:
         """Raises ValueError with one line when the file is not such a model."""
         try:
             with np.load(path, allow_pickle=False) as arrays:
+                rarity = np.asarray(arrays["rarity"], np.float32)
                 weights = np.asarray(arrays["weights"], np.float32)
                 bias = np.asarray(arrays["bias"], np.float32)
         except (OSError, EOFError, BadZipFile, ValueError, KeyError) as error:
             raise ValueError(f"{path}: not an intent model ({error})") from None
-        if weights.shape != (BUCKETS, len(INTENTS)) or bias.shape != (len(INTENTS),):
+        shapes = (rarity.shape, weights.shape, bias.shape)
+        if shapes != ((BUCKETS,), (BUCKETS, len(INTENTS)), (len(INTENTS),)):
             raise ValueError(f"{path}: made for other features; train it again")
-        return cls(weights, bias)
+        return cls(rarity, weights, bias)

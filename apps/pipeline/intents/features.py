@@ -1,4 +1,4 @@
-"""A query as a sparse vector: hashed words, word pairs and character n-grams, length 1."""
+"""A query as a sparse vector: hashed words, word pairs and character n-grams."""
 
 import re
 import zlib
@@ -25,12 +25,13 @@ _SIMPLIFIED = str.maketrans(
 )
 
 
-def vector(text: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """(buckets [n] ascending, weights [n]) of `text`; the weights' Euclidean length is 1,
-    or n is 0 for a text without a letter or digit."""
+def vector(text: str, rarity: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """(buckets i64 [n] ascending, weights f32 [n] of Euclidean length 1) of `text`.
+
+    `rarity` f32 [BUCKETS] says how much each bucket tells (see train.rarity_of)."""
     hashes = [zlib.crc32(gram.encode()) % BUCKETS for gram in grams(text)]
     buckets, counts = np.unique(np.array(hashes, np.int64), return_counts=True)
-    weights = (1.0 + np.log(counts)).astype(np.float32)
+    weights = (1.0 + np.log(counts)).astype(np.float32) * rarity[buckets]
     length = float(np.linalg.norm(weights))
     return buckets, weights / np.float32(length or 1.0)
 

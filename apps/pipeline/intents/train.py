@@ -20,9 +20,19 @@ from apps.pipeline.intents.classifier import Classifier
 from apps.pipeline.intents.features import BUCKETS, vector
 
 HERE = Path(__file__).parent
-STEPS = 800
+STEPS = 500
 RATE = 10.0
 DECAY = 1e-5
+_MANNERS = {
+    "en": (
+        "Hello, {}",
+        "Hi! {} Thanks",
+        "good morning, {}",
+        "{} please",
+        "{}, thank you very much",
+    ),
+    "zh": ("你好,{}", "您好,请问{}", "{},谢谢", "早上好,{}", "麻烦您,{},非常感谢"),
+}
 
 
 @dataclass(frozen=True)
@@ -46,8 +56,10 @@ def read(path: Path) -> list[Example]:
 
 
 def train(examples: list[Example]) -> Classifier:
-    """A classifier that fits `examples`."""
-    rows = matrix([example.text for example in examples])
+    """A classifier that fits `examples`, plain and with good manners around them."""
+    examples = [*examples, *polite(examples)]
+    rarity = rarity_of([example.text for example in examples])
+    rows = matrix([example.text for example in examples], rarity)
     wanted = np.zeros((len(examples), len(INTENTS)), np.float64)
     wanted[np.arange(len(examples)), [INTENTS.index(e.intent) for e in examples]] = 1.0
     products = (rows @ rows.T).astype(np.float64) + 1.0  # the added 1 is the bias
@@ -59,14 +71,34 @@ def train(examples: list[Example]) -> Classifier:
         chances /= chances.sum(axis=1, keepdims=True)
         mix -= RATE * ((chances - wanted) / len(examples) + DECAY * mix)
     weights = (rows.T @ mix).astype(np.float32)
-    return Classifier(weights, mix.sum(axis=0).astype(np.float32))
+    return Classifier(rarity, weights, mix.sum(axis=0).astype(np.float32))
 
 
-def matrix(texts: list[str]) -> NDArray[np.float32]:
+def polite(examples: list[Example]) -> list[Example]:
+    """Every third wish once more between a greeting and thanks, which say nothing about it."""
+    wishes = [example for example in examples if example.intent != "other"][::3]
+    more = []
+    for number, wish in enumerate(wishes):
+        manners = _MANNERS[wish.language]
+        text = manners[number % len(manners)].format(wish.text)
+        more.append(Example(wish.intent, wish.language, text))
+    return more
+
+
+def rarity_of(texts: list[str]) -> NDArray[np.float32]:
+    """f32 [BUCKETS]: log((1 + texts) / (1 + texts with the bucket)), so that "the" tells little."""
+    common = np.zeros(BUCKETS, np.float32)
+    for text in texts:
+        common[vector(text, np.ones(BUCKETS, np.float32))[0]] += 1
+    rarity: NDArray[np.float32] = np.log((1 + len(texts)) / (1 + common)).astype(np.float32)
+    return rarity
+
+
+def matrix(texts: list[str], rarity: NDArray[np.float32]) -> NDArray[np.float32]:
     """f32 [len(texts), BUCKETS]."""
     rows = np.zeros((len(texts), BUCKETS), np.float32)
     for row, text in zip(rows, texts, strict=True):
-        buckets, values = vector(text)
+        buckets, values = vector(text, rarity)
         row[buckets] = values
     return rows
 
