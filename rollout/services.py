@@ -133,7 +133,7 @@ def _service(
 
 def _change(path: str, have: Object | None, wish: Object, field: str) -> Change:
     if have is None:
-        return Change(path.rpartition("/")[0], None, wish)
+        return Change(path, None, wish)
     operations = guarded(have, wish["metadata"]["annotations"])
     if have["spec"].get(field) != wish["spec"][field]:
         operations.append({"op": "add", "path": f"/spec/{field}", "value": wish["spec"][field]})

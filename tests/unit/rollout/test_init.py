@@ -43,7 +43,7 @@ def test_a_missing_slot_is_made_and_the_others_are_not_touched() -> None:
     fake = installed()
     fake.objects.pop(core(NAMES.slots, "services", "s4"))
     again(fake)
-    assert fake.verbs("create") == ["s4"]
+    assert fake.verbs("apply") == ["s4"]
     assert fake.verbs("patch") == []
 
 

@@ -53,7 +53,7 @@ def test_a_step_opens_selector_then_endpoints_then_slots() -> None:
     endpoints(fake, "assistant-c2", ["g"])
     sequences.shift(api(fake), NAMES, found(fake), SPLIT, 1, settle=True)
     order = [(verb, path.rpartition("/")[2]) for verb, path in fake.calls]
-    made = order.index(("create", "assistant-c2"))
+    made = order.index(("apply", "assistant-c2"))
     seen = order.index(("list", "endpointslices"))
     slots = order.index(("patch", "s0"))
     assert made < seen < slots
@@ -89,7 +89,7 @@ def test_what_is_right_already_is_not_written_again() -> None:
         "assistant-stable", {"assistant-stable": "blue"}, BACK.slots, release=1, previous_lane=""
     )
     sequences.shift(api(fake), NAMES, found(fake), one, 1, settle=False)
-    assert fake.verbs("patch", "create") == []
+    assert fake.verbs("patch", "apply") == []
 
 
 def test_a_new_epoch_alone_is_a_write_of_every_object() -> None:
