@@ -107,7 +107,7 @@ class Chat:
                 record.status, record.reason = event.status, event.reason
                 done = event
             if running.ended == GONE:
-                break
+                raise ClientGone
             await writer.write(event)
         if done is None:
             raise ClientGone

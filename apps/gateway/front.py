@@ -1,5 +1,6 @@
 """The public ASGI application: who serves which path, and what holds for every request."""
 
+import asyncio
 import logging
 import time
 import uuid
@@ -61,6 +62,9 @@ class Front:
             await reply.refuse(refusal)
         except ClientGone:
             gone(record)
+        except asyncio.CancelledError:
+            record.status = "cut"
+            raise
         except Exception:
             log.exception("request %s failed", record.request_id)
             record.status, record.http = "error", 500
