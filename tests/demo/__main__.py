@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 import time
@@ -43,6 +44,8 @@ def main() -> int:
         help="address of this machine as pods see it (default: %(default)s)",
     )
     arguments = parser.parse_args()
+    # Ended from outside, it still takes its clients and settings away.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("demo: ended by SIGTERM"))
     with tempfile.TemporaryDirectory(prefix="switchyard-demo-") as folder:
         return Demo(Workshop(Path(folder)), arguments.git_address).run()
 
@@ -92,7 +95,7 @@ class Demo:
         self.workshop.install_hook()
         return commits
 
-    def push(self, commit: str, what: str) -> float:
+    def push(self, commit: str, what: str, give_up_undo: bool = False) -> float:
         self.timeline.heading(what)
         said = self.workshop.push(commit)
         accepted = time.time()
@@ -101,6 +104,10 @@ class Demo:
         for line in said.splitlines():
             if line.startswith("remote:") and line.removeprefix("remote:").strip():
                 self.timeline.note(line.strip())
+        if give_up_undo:
+            # A push inside the undo window waits for its end unless told otherwise.
+            release.rollout("deploy", commit, "--give-up-undo")
+            self.timeline.note("`rollout deploy --give-up-undo`")
         return accepted
 
     def conclude(self, commit: str) -> release.Ended:
@@ -126,7 +133,7 @@ class Demo:
 
     def wrong(self, fleet: Fleet, commit: str) -> None:
         serving = release.status()["serving"]["lane"]
-        accepted = self.push(commit, "A commit that answers wrongly, with healthy pods")
+        accepted = self.push(commit, "A commit that answers wrongly, with healthy pods", True)
         ended = self.conclude(commit)
         rows = verdict.between(fleet.seen, accepted, time.time())
         foreign = [row for row in rows if row.get("lane") not in (serving, None)]
@@ -141,7 +148,7 @@ class Demo:
 
     def slow(self, fleet: Fleet, commit: str) -> None:
         serving = release.status()["serving"]["lane"]
-        accepted = self.push(commit, "A commit that is slow only under load")
+        accepted = self.push(commit, "A commit that is slow only under load", True)
         ended = self.conclude(commit)
         met = [
             row for row in verdict.between(fleet.seen, accepted, time.time())
@@ -153,7 +160,7 @@ class Demo:
         self.promises.keep(not late, f"no new connection reaches it {UNDO_S:.0f} s after the undo")
 
     def undo(self, fleet: Fleet, commit: str) -> None:
-        accepted = self.push(commit, "Another good commit, and then `rollout undo`")
+        accepted = self.push(commit, "Another good commit, and then `rollout undo`", True)
         ended = self.conclude(commit)
         self.promises.keep(ended.verdict == "promoted", "the last commit is promoted")
         loser = ended.status["serving"]["lane"]

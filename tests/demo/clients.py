@@ -34,6 +34,6 @@ def orders(seconds: int, scale: float = 1.0) -> dict[str, Any]:
             {"name": "fresh", "kind": "fresh", "rate": 24 * scale, **balance},
             {"name": "pinned", "kind": "pinned", "rate": 4 * scale, **balance},
             {"name": "pooled", "kind": "pooled", "rate": 4 * scale, **balance},
-            {"name": "english", "kind": "fresh", "rate": 0.3 * scale, **english},
+            {"name": "english", "kind": "fresh", "rate": 0.1 * scale, **english},
         ],
     }
