@@ -11,6 +11,7 @@ from deploy import waits
 from deploy.cluster.steps import step
 from deploy.errors import ApplyError
 from deploy.kubectl import Kubectl
+from rollout.names import EPOCH, RELEASE
 from rollout.render import Manifest
 
 ROOT = Path(__file__).parent.parent
@@ -48,8 +49,26 @@ def advice(lane: str, names: list[str]) -> str:
 def apply(kubectl: Kubectl, parts: list[Manifest]) -> None:
     """Apply a lane as the controller would, and wait for its pods."""
     with step("apply the lane"):
-        kubectl.apply(parts, MANAGER)
+        kubectl.apply(marked(kubectl, parts), MANAGER)
     waits.ready(kubectl, waits.workloads(parts))
+
+
+def marked(kubectl: Kubectl, parts: list[Manifest]) -> list[Manifest]:
+    """`parts` with the controller's marks of the running Deployments.
+
+    The same manager wrote the marks; an apply without them would take them away.
+    """
+    live = {item["metadata"]["name"]: item for item in kubectl.list("deployments", NAMESPACE)}
+    found = []
+    for item in parts:
+        metadata = item["metadata"]
+        present = live.get(metadata["name"], {}).get("metadata", {}).get("annotations", {})
+        marks = {key: present[key] for key in (RELEASE, EPOCH) if key in present}
+        if item["kind"] == "Deployment" and marks:
+            annotations = {**metadata.get("annotations", {}), **marks}
+            item = {**item, "metadata": {**metadata, "annotations": annotations}}
+        found.append(item)
+    return found
 
 
 def init(kubeconfig: str) -> None:

@@ -230,7 +230,9 @@ def test_other_questions_get_sane_answers(server):
 
 def _apply(overlay: str) -> tuple[str, ...]:
     path = str(Path(cluster.ROOT, "deploy/overlays", overlay))
-    return ("apply", "--server-side", f"--field-manager={manager(overlay)}", "-k", path)
+    # A lane's own manager also wrote the controller's marks: an admin's hand is another.
+    hand = manager(overlay) if overlay == "local" else "admin"
+    return ("apply", "--server-side", f"--field-manager={hand}", "-k", path)
 
 
 def _same_templates(overlay: str) -> bool:

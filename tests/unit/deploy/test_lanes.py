@@ -22,7 +22,10 @@ class Cluster:
 
     def list(self, kind, namespace):
         assert (kind, namespace) == ("deployments", "switchyard")
-        return [deployment("gateway-blue", "r/g@1"), deployment("tickets-blue", "r/t@1")]
+        gateway, tickets = deployment("gateway-blue", "r/g@1"), deployment("tickets-blue", "r/t@1")
+        marks = {"switchyard/release": "7", "switchyard/epoch": "9", "other": "x"}
+        gateway["metadata"]["annotations"] = marks
+        return [gateway, tickets]
 
 
 def test_the_serving_lane_is_the_one_that_stable_selects():
@@ -49,3 +52,15 @@ def test_the_advice_names_the_lane_the_parts_and_what_to_do():
     assert "tickets-blue" in text
     assert "push a signed commit" in text
     assert "\n" not in text
+
+
+def test_applying_a_lane_by_hand_keeps_the_controllers_marks():
+    parts = [deployment("gateway-blue", "r/g@2"), deployment("tickets-blue", "r/t@2")]
+    parts[0]["metadata"]["annotations"] = {"switchyard/replicas": "1"}
+    gateway, tickets = lanes.marked(Cluster(), parts)
+    assert gateway["metadata"]["annotations"] == {
+        "switchyard/replicas": "1",
+        "switchyard/release": "7",
+        "switchyard/epoch": "9",
+    }
+    assert tickets == parts[1]
