@@ -58,7 +58,8 @@ def push(state: State, wish: Push) -> Edit:
         said = f"{short} takes the place of release {candidate.number}"
     elif state.in_undo_window(wish.at) and not wish.give_up_undo:
         said = f"{short} waits for the end of the undo window"
-    return Edit(replace(state, queue=wish, seen=wish.commit), said)
+    seen = wish.commit if wish.resolved else state.seen
+    return Edit(replace(state, queue=wish, seen=seen), said)
 
 
 def split(state: State, percent: int, now: float, retained: Known | None = None) -> Edit:

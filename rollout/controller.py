@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from rollout import actions, journal, settings, watcher
 from rollout.cluster import Api, core
+from rollout.codec import BadJournal
 from rollout.decide import decide
 from rollout.errors import ApiError, ApiUnavailable, Conflict, RolloutError, Superseded
 from rollout.lease import Lease
@@ -17,7 +18,7 @@ from rollout.names import Names
 from rollout.observation import Observation
 from rollout.perform import Performer
 from rollout.samplesource import SampleSource
-from rollout.state import BadJournal, State
+from rollout.state import State
 from rollout.traffic import traffic
 
 log = logging.getLogger("rollout")

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from rollout import journal, lanes, manifests, records, sequences
 from rollout.cluster import Api, Object, apps, core
+from rollout.codec import BadJournal
 from rollout.errors import Conflict, RolloutError
 from rollout.names import EPOCH, LANE_MANAGER, LANES, RELEASE, Names
 from rollout.records import Record
 from rollout.services import Services
-from rollout.state import BadJournal, Serving, State
+from rollout.state import Serving, State
 from rollout.wanted import wanted
 
 CANARY, PROD = "canary", "prod"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rollout.cluster import Api, core
+from rollout.codec import dump, load
 from rollout.commands import Edit
 from rollout.errors import Conflict, RolloutError
 from rollout.names import Names
-from rollout.state import State, dump, load
+from rollout.state import State
 
 KEY = "state.json"
 ATTEMPTS = 5

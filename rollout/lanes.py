@@ -6,12 +6,12 @@ import logging
 import re
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
 
 from rollout.cluster import Api, Object, apps, core, group
 from rollout.errors import Conflict, Refused, RolloutError, Superseded
+from rollout.lane_view import label, view
 from rollout.names import EPOCH, LANE_MANAGER, LANES, MANAGER, RELEASE, Names
-from rollout.observation import Lane, Part
+from rollout.observation import Lane
 from rollout.services import epoch, guarded
 
 APPLY_ATTEMPTS = 5
@@ -43,20 +43,6 @@ def observe(api: Api, names: Names) -> dict[str, Lane]:
     deployments = api.items(apps(names.lanes), selector)
     pods = api.items(core(names.lanes, "pods"), selector)
     return {lane: view(lane, deployments, pods) for lane in LANES}
-
-
-def view(lane: str, deployments: Iterable[Object], pods: Iterable[Object]) -> Lane:
-    """One lane from the API server's lists."""
-    mine = [one for one in deployments if _label(one, "lane") == lane]
-    here = [pod for pod in pods if _label(pod, "lane") == lane]
-    numbers = {str(_annotations(one).get(RELEASE, "")) for one in mine}
-    only = numbers.pop() if len(numbers) == 1 else ""
-    return Lane(
-        release=int(only) if only.isdecimal() else None,
-        parts={_label(one, "app"): _part(one) for one in mine},
-        restarts=sum(_restarts(pod) for pod in here),
-        trouble=next((line for line in map(_trouble, here) if line), ""),
-    )
 
 
 def apply(
@@ -119,7 +105,7 @@ def scale(api: Api, namespace: str, lane: str, replicas: dict[str, int], mine: i
     """Set replicas by part; parts that the lane does not have are left out."""
     calls = []
     for one in api.items(apps(namespace), f"lane={lane}"):
-        part = _label(one, "app")
+        part = label(one, "app")
         if part in replicas:
             operations = guarded(one, {EPOCH: str(mine)})
             operations.append({"op": "add", "path": "/spec/replicas", "value": replicas[part]})
@@ -130,7 +116,7 @@ def scale(api: Api, namespace: str, lane: str, replicas: dict[str, int], mine: i
 def replicas(api: Api, namespace: str, lane: str) -> dict[str, int]:
     """Replicas by part, as they are wanted now."""
     found = api.items(apps(namespace), f"lane={lane}")
-    return {_label(one, "app"): one["spec"].get("replicas", 1) for one in found}
+    return {label(one, "app"): one["spec"].get("replicas", 1) for one in found}
 
 
 def fence_calls(
@@ -182,42 +168,3 @@ def _path(manifest: Object, namespace: str) -> str:
     if prefix == "api/v1":
         return core(namespace, plural, metadata["name"])
     return group(prefix.removeprefix("apis/"), namespace, plural, metadata["name"])
-
-
-def _part(one: Object) -> Part:
-    spec, status = one["spec"], one.get("status", {})
-    wanted = spec.get("replicas", 1)
-    ready = status.get("readyReplicas", 0)
-    settled = (
-        status.get("observedGeneration", 0) >= one["metadata"]["generation"]
-        and status.get("updatedReplicas", 0) == wanted == status.get("replicas", 0) == ready
-    )
-    return Part(wanted, ready, settled, epoch(one))
-
-
-def _restarts(pod: Object) -> int:
-    return sum(c.get("restartCount", 0) for c in pod.get("status", {}).get("containerStatuses", []))
-
-
-def _trouble(pod: Object) -> str:
-    """Why a pod is not Ready, from its containers or its scheduling."""
-    name, status = pod["metadata"]["name"], pod.get("status", {})
-    for container in status.get("containerStatuses", []):
-        waiting = container.get("state", {}).get("waiting", {})
-        ended = container.get("lastState", {}).get("terminated", {})
-        reason = waiting.get("reason") or (container["restartCount"] and ended.get("reason"))
-        if reason and reason not in ("ContainerCreating", "PodInitializing"):
-            detail = waiting.get("message") or f"exit code {ended.get('exitCode', '?')}"
-            return f"{name}: {container['name']}: {reason}: {' '.join(detail.split())[:160]}"
-    for condition in status.get("conditions", []):
-        if condition["type"] == "PodScheduled" and condition["status"] != "True":
-            return f"{name}: {' '.join(condition.get('message', 'not scheduled').split())[:160]}"
-    return ""
-
-
-def _label(one: Object, name: str) -> str:
-    return str((one["metadata"].get("labels") or {}).get(name, ""))
-
-
-def _annotations(one: Object) -> dict[str, Any]:
-    return one["metadata"].get("annotations") or {}

@@ -11,11 +11,12 @@ from typing import Any
 
 from rollout import commands, journal
 from rollout.cluster import Api
+from rollout.codec import BadJournal
 from rollout.errors import RolloutError
 from rollout.git import GitError
 from rollout.names import Names
 from rollout.perform import Performer
-from rollout.state import BadJournal, Push, State
+from rollout.state import Push, State
 
 log = logging.getLogger("rollout")
 
@@ -80,14 +81,16 @@ class Poller:
             found = replace(push, commit=repository.resolve(push.commit))
             said = ""
         except GitError as error:
-            found, said = None, str(error)
+            found, said = None, f"{push.commit}: {error}"
 
         def change(state: State) -> commands.Edit:
             if state.queue != push:
                 return commands.Edit(None, "another push took its place")
             if found is None:
                 return commands.Edit(replace(state, queue=None, said=said), said)
-            return commands.push(replace(state, queue=None), found)
+            free = replace(state, queue=None, seen=found.commit)
+            wish = commands.push(free, found)
+            return wish if wish.state else commands.Edit(replace(free, said=wish.said), wish.said)
 
         log.info("%s: %s", push.commit, journal.edit(self.api, self.names, change).said)
         self.woken.set()

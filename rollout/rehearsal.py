@@ -12,6 +12,7 @@ from rollout import lanes
 from rollout.cluster import Api, Object, apps, core
 from rollout.errors import RolloutError
 from rollout.jobs import Handle
+from rollout.lane_view import view
 from rollout.manifests import Manifest
 from rollout.names import STAGING, Names
 
@@ -59,7 +60,7 @@ class Rehearsal:
         deadline = time.monotonic() + ready_s
         while time.monotonic() < deadline:
             pods = self.api.items(core(self.names.staging, "pods"), f"lane={STAGING}")
-            lane = lanes.view(STAGING, self._deployments(), pods)
+            lane = view(STAGING, self._deployments(), pods)
             if lane.settled:
                 return
             handle.say(f"staging: {lane.trouble or 'pods are starting'}")

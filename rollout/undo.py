@@ -14,13 +14,15 @@ from typing import Any
 
 from rollout import journal, lanes, sequences
 from rollout.cluster import Api, Object, apps
+from rollout.codec import BadJournal
 from rollout.commands import Edit, Known
 from rollout.drain import drain
 from rollout.errors import ApiError, Conflict, RolloutError, Superseded
+from rollout.lane_view import view
 from rollout.names import LANES, Names, other_lane
 from rollout.observation import Lane
 from rollout.services import Services, read_roles, read_slots
-from rollout.state import BadJournal, Serving, State
+from rollout.state import Serving, State
 from rollout.wanted import Wanted, wanted
 
 ATTEMPTS = 5
@@ -36,7 +38,7 @@ class Seen:
 
     def lane(self, name: str) -> Lane:
         """One lane, without its pods."""
-        return lanes.view(name, self.deployments, [])
+        return view(name, self.deployments, [])
 
     def of_lane(self, name: str) -> list[Object]:
         """The lane's Deployments as the API server gave them."""

@@ -12,12 +12,12 @@ from urllib.parse import parse_qs, urlsplit
 
 from rollout import commands, journal, push, secrets
 from rollout.cluster import Api
+from rollout.codec import BadJournal
 from rollout.controller import Picture
 from rollout.errors import RolloutError
 from rollout.names import Names
 from rollout.page import page
 from rollout.perform import Performer
-from rollout.state import BadJournal
 from rollout.status import Data, status, with_traffic
 
 MAX_BODY = 64 * 1024

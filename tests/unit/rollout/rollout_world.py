@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from rollout import actions
+from rollout.codec import dump, load
 from rollout.decide import decide
 from rollout.names import Names
 from rollout.observation import Job, JobKind, Lane, Observation, Part, Role, Slot, Traffic
 from rollout.plan import Plan
-from rollout.state import Push, Serving, Size, State, Times, dump, load
+from rollout.state import Push, Serving, Size, State, Times
 from rollout.wanted import wanted
 
 NAMES = Names()

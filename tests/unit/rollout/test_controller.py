@@ -210,3 +210,17 @@ def test_a_name_in_the_queue_is_resolved_or_dropped_with_a_word(
     one.once()
     assert state(fake).queue is None
     assert "no commit 'nowhere'" in state(fake).said
+    assert state(fake).seen == SHA
+
+
+def test_a_name_of_what_serves_already_leaves_the_queue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = installed()
+    one = poller(fake, tmp_path, Clone(SHA, main=SHA), monkeypatch)
+    one._polled = 1e18
+    serving = replace(state(fake).serving, commit=SHA)
+    write(fake, replace(state(fake), serving=serving, queue=Push("main", now(), "hand")))
+    one.once()
+    assert state(fake).queue is None
+    assert "already serves" in state(fake).said

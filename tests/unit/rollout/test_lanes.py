@@ -9,6 +9,7 @@ from fake_cluster import NAMES, api, deployment, run_lane
 from rollout import lanes
 from rollout.cluster import apps, core
 from rollout.errors import Conflict, Superseded
+from rollout.lane_view import view
 from rollout.lanes import NotALanePart
 from rollout.names import EPOCH, RELEASE
 
@@ -37,7 +38,7 @@ def test_parts_of_two_releases_are_no_release() -> None:
     for number, one in enumerate(parts):
         one["metadata"]["annotations"][RELEASE] = str(number)
         one["metadata"]["generation"] = 1
-    assert lanes.view("green", parts, []).release is None
+    assert view("green", parts, []).release is None
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ def test_parts_of_two_releases_are_no_release() -> None:
 )  # fmt: skip
 def test_trouble_is_said_in_the_kubelets_words(status: dict[str, object], line: str) -> None:
     pod = {"metadata": {"name": "p", "labels": {"lane": "green"}}, "status": status}
-    assert lanes.view("green", [], [pod]).trouble == line
+    assert view("green", [], [pod]).trouble == line
 
 
 def test_applying_marks_release_and_epoch_and_leaves_replicas_alone() -> None:

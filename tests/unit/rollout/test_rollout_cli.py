@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from rollout import cli, cli_commands, cli_emergency, records, transitions
 from rollout.cluster import core
 from rollout.names import EPOCH, RELEASE, BadNames, from_environment
 from rollout.records import Record
-from rollout.state import Hold, HoldKind, Phase, Push, Restore, Serving, Size
+from rollout.state import Hold, HoldKind, Phase, Push, Restore, Serving, Size, State
 
 SHA = "a" * 40
 
@@ -176,6 +177,40 @@ def test_waiting_for_a_deploy_ends_with_what_became_of_it(
     fake.before = controller
     assert run("deploy", SHA, "--wait", "10") == 1
     assert "rejected: unsigned" in capsys.readouterr().out
+
+
+def answer(fake: FakeApi, change: Callable[[State], State]) -> None:
+    """Change the journal, as the controller would, when it has been read a few times."""
+    turns = iter(range(1000))
+
+    def controller(verb: str, path: str) -> None:
+        if verb == "get" and path.endswith("/journal") and next(turns) == 4:
+            fake.before = lambda verb, path: None
+            write(fake, change(state(fake)))
+
+    fake.before = controller
+
+
+def test_a_branch_is_waited_for_by_the_sha_that_the_controller_finds(
+    fake: FakeApi, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def promoted(now_: State) -> State:
+        return replace(now_, queue=None, seen=SHA, serving=replace(now_.serving, commit=SHA))
+
+    answer(fake, promoted)
+    assert run("deploy", "--branch", "main", "--wait", "10", "--output", "json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["commit"], told["promoted"]) == (SHA, True)
+
+
+def test_a_branch_that_is_not_there_is_one_line(
+    fake: FakeApi, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer(
+        fake, lambda now_: replace(now_, queue=None, said="refs/heads/x: git fetch: no such ref")
+    )
+    assert run("deploy", "--branch", "x", "--wait", "10") == 1
+    assert "no such ref" in capsys.readouterr().err
 
 
 def test_waiting_too_long_says_what_was_last(

@@ -8,17 +8,15 @@ import pytest
 from rollout_world import SIZES, first_state, push
 
 from rollout import transitions
+from rollout.codec import BadJournal, dump, load
 from rollout.state import (
     KEPT_HELD,
-    BadJournal,
     Held,
     Hold,
     HoldKind,
     Phase,
     Restore,
-    dump,
     hold_commit,
-    load,
 )
 
 
