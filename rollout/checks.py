@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from rollout import digests, manifests, patches
-from rollout.examine import CANARY, PROD, STAGING, Check, Rendered
+from rollout.examine import Check
 from rollout.finding import Finding
 from rollout.git import Repository
 from rollout.lint import Kind, against, lint, pair
 from rollout.manifests import Manifest
 from rollout.records import Record
+from rollout.rendered import CANARY, PROD, STAGING, Rendered
 
 
 def lint_tree(

@@ -6,24 +6,19 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from rollout import manifests, trust
 from rollout.git import GitError, Repository
-from rollout.manifests import Manifest
 from rollout.observation import Job, JobKind
 from rollout.records import Record
-from rollout.render import RenderError, render
+from rollout.rendered import Rendered, Unfit, render_all
 from rollout.settings import Settings
 from rollout.state import Candidate, Held
 
 SCENARIOS = "rollout/scenarios"
-CANARY = "deploy/overlays/canary/{lane}"
-PROD = "deploy/overlays/prod/{lane}"
-STAGING = "deploy/overlays/staging"
 
 
 @dataclass(frozen=True)
@@ -37,15 +32,6 @@ class Subject:
     signers: str
 
 
-@dataclass(frozen=True)
-class Rendered:
-    """A release's manifests; `staging` is empty where there is no rehearsal."""
-
-    canary: list[Manifest]
-    prod: list[Manifest]
-    staging: list[Manifest]
-
-
 Check = Callable[[Repository, str, Path, Rendered, Record], list[str]]
 """One more check of a checkout: repository, commit, folder, manifests, base; its findings."""
 
@@ -57,70 +43,73 @@ def examine(
     rehearse: bool,
     checks: list[Check],
     say: Callable[[str], None],
-) -> tuple[Job, Record | None]:
-    """The verdict, and the record to keep (None when refused)."""
-    candidate = subject.candidate
+) -> tuple[Job, Record]:
+    """The passed job and the record to keep.
+
+    Raises Unfit (or BadManifest) for a commit that may not run, GitError or
+    PolicyError where the examination itself could not be made.
+    """
+    candidate, base = subject.candidate, subject.base
     say("verifying signatures")
-    missing = bring(repository, candidate, subject.settings)
-    if missing:
-        return _refused(candidate, missing), None
-    refusals = trust.verify(
-        repository,
-        subject.base.commit,
-        candidate.commit,
-        subject.signers,
-        datetime.now(UTC),
-        subject.settings.ticket,
-    )
-    if refusals:
-        more = f" (and {len(refusals) - 1} more)" if len(refusals) > 1 else ""
-        return _refused(candidate, f"{refusals[0]}{more}"), None
+    bring(repository, candidate, subject.settings)
+    verify(repository, subject)
     with tempfile.TemporaryDirectory(prefix="checkout-") as folder:
         tree = Path(folder, "tree")
         say("rendering")
         repository.checkout(candidate.commit, tree)
-        try:
-            rendered = render_all(tree, candidate.lane, rehearse)
-        except RenderError as error:
-            return _refused(candidate, str(error)), None
+        rendered = render_all(tree, candidate.lane, rehearse)
         say("linting")
-        found = [
-            line
-            for check in checks
-            for line in check(repository, candidate.commit, tree, rendered, subject.base)
-        ]
-    if found:
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        return _refused(candidate, f"{found[0]}{more}"), None
+        found = (check(repository, candidate.commit, tree, rendered, base) for check in checks)
+        refuse_if([line for lines in found for line in lines])
     record = make_record(repository, subject, rendered)
-    bad = rejected_inside(repository, subject.base.commit, candidate.commit, subject.held)
+    bad = rejected_inside(repository, base.commit, candidate.commit, subject.held)
+    verdict = subject.held[bad].verdict if bad else ""
     job = Job(
         JobKind.EXAMINE,
         candidate.number,
         done=True,
         passed=True,
-        why=bad
-        and f"it still contains {bad[:12]}, {subject.held[bad].verdict}: revert that commit",
+        why=f"it still contains {bad[:12]}, {verdict}: revert that commit" if bad else "fit to run",
         contains=bad,
         sizes=record.sizes,
     )
     return job, record
 
 
-def bring(repository: Repository, candidate: Candidate, settings: Settings) -> str:
-    """Fetch the candidate's branch if the clone lacks its commit; why it is not there, or ''.
+def verify(repository: Repository, subject: Subject) -> None:
+    """Every commit from the base to the candidate is trusted today. Raises Unfit."""
+    refusals = trust.verify(
+        repository,
+        subject.base.commit,
+        subject.candidate.commit,
+        subject.signers,
+        datetime.now(UTC),
+        subject.settings.ticket,
+    )
+    refuse_if([str(refusal) for refusal in refusals])
+
+
+def refuse_if(findings: list[str]) -> None:
+    """Raises Unfit with the first finding and the number of the others."""
+    if findings:
+        more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
+        raise Unfit(f"{findings[0]}{more}")
+
+
+def bring(repository: Repository, candidate: Candidate, settings: Settings) -> None:
+    """Fetch the candidate's branch if the clone lacks its commit. Raises Unfit if it is not there.
 
     Raises GitError when the repository cannot be reached, which is not the commit's fault.
     """
     if has(repository, candidate.commit):
-        return ""
+        return
     if not settings.git_url:
         raise GitError("no repository: an admin sets git_url in the ConfigMap rollout-settings")
     branch = candidate.branch or settings.branch
     repository.fetch(branch)
-    if has(repository, candidate.commit):
-        return ""
-    return f"{candidate.commit[:12]} is not on branch {branch} of {settings.git_url}: push it there"
+    if not has(repository, candidate.commit):
+        short = candidate.commit[:12]
+        raise Unfit(f"{short} is not on branch {branch} of {settings.git_url}: push it there")
 
 
 def has(repository: Repository, commit: str) -> bool:
@@ -129,15 +118,6 @@ def has(repository: Repository, commit: str) -> bool:
         return bool(repository.resolve(commit))
     except GitError:
         return False
-
-
-def render_all(tree: Path, lane: str, rehearse: bool) -> Rendered:
-    """Render a lane's overlays, and staging's, at once."""
-    overlays = [CANARY.format(lane=lane), PROD.format(lane=lane)]
-    overlays += [STAGING] if rehearse else []
-    with ThreadPoolExecutor(len(overlays)) as pool:
-        found = list(pool.map(lambda overlay: render(tree, overlay), overlays))
-    return Rendered(found[0], found[1], found[2] if rehearse else [])
 
 
 def make_record(repository: Repository, subject: Subject, rendered: Rendered) -> Record:
@@ -194,7 +174,3 @@ def rejected_inside(
         if f"This reverts commit {commit}" not in bodies.decode("utf8", "replace"):
             return commit
     return ""
-
-
-def _refused(candidate: Candidate, why: str) -> Job:
-    return Job(JobKind.EXAMINE, candidate.number, done=True, why=why)

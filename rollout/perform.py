@@ -58,9 +58,8 @@ class Performer(Mover):
                 checks=self.checks,
                 say=handle.say,
             )
-            if record is not None:
-                handle.say("writing the record")
-                records.save(self.api, self.names, record)
+            handle.say("writing the record")
+            records.save(self.api, self.names, record)
             return job
 
         return work

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from fake_cluster import deployment
 
-from rollout import examine
+from rollout import examine, rendered
 from rollout.examine import Subject
 from rollout.git import GitError, Repository
 from rollout.records import Record
 from rollout.render import Manifest, RenderError
+from rollout.rendered import Unfit
 from rollout.settings import Settings
 from rollout.state import Candidate, Held, Phase
 
@@ -66,7 +67,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
         lane = overlay.rpartition("/")[2]
         return [deployment(lane, 1 if "canary" in overlay else 3)]
 
-    monkeypatch.setattr(examine, "render", render)
+    monkeypatch.setattr(rendered, "render", render)
     return Tree(tmp_path)
 
 
@@ -87,7 +88,6 @@ def test_a_good_commit_gets_a_record_with_all_that_an_undo_needs(tree: Tree) -> 
     commit = tree.commit("[AI-2] more [AI-3]", text="b2")
     job, record = judge(tree, subject(tree, commit))
     assert job.passed, job.why
-    assert record is not None
     assert (record.commit, record.subject) == (commit, "[AI-2] more [AI-3]")
     assert record.tickets == ("AI-1", "AI-2", "AI-3")
     assert record.sizes["gateway"].prod == 3
@@ -101,7 +101,6 @@ def test_scenarios_come_from_the_promoted_release_and_the_candidate_only_adds(tr
     tree.commit("[AI-1] x", "rollout/scenarios/a.yaml", "weakened")
     commit = tree.commit("[AI-2] y", "rollout/scenarios/c.yaml", "added")
     _, record = judge(tree, subject(tree, commit))
-    assert record is not None
     assert record.scenarios == {"a.yaml": "weakened", "c.yaml": "added"}
     assert examine.examination(BASE, record) == {"a.yaml": "the promoted one", "c.yaml": "added"}
 
@@ -109,13 +108,11 @@ def test_scenarios_come_from_the_promoted_release_and_the_candidate_only_adds(tr
 def test_an_unsigned_commit_is_refused_before_it_is_rendered(
     tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(examine, "render", lambda *_: pytest.fail("rendered"))
+    monkeypatch.setattr(rendered, "render", lambda *_: pytest.fail("rendered"))
     tree.git("commit", "-q", "--allow-empty", "--no-gpg-sign", "-m", "[AI-1] x")
     commit = tree.commit("[AI-2] good head over an unsigned ancestor")
-    job, record = judge(tree, subject(tree, commit))
-    assert not job.passed
-    assert record is None
-    assert "no good signature" in job.why
+    with pytest.raises(Unfit, match="no good signature"):
+        judge(tree, subject(tree, commit))
 
 
 def test_a_tree_that_does_not_render_is_refused(
@@ -124,24 +121,23 @@ def test_a_tree_that_does_not_render_is_refused(
     def render(checkout: Path, overlay: str) -> list[Manifest]:
         raise RenderError(f"{overlay}: does not render: no such file")
 
-    monkeypatch.setattr(examine, "render", render)
-    job, _ = judge(tree, subject(tree, tree.commit("[AI-1] x")))
-    assert not job.passed
-    assert "does not render" in job.why
+    monkeypatch.setattr(rendered, "render", render)
+    with pytest.raises(Unfit, match="does not render"):
+        judge(tree, subject(tree, tree.commit("[AI-1] x")))
 
 
 def test_the_first_finding_of_the_checks_is_the_reason_and_the_others_are_counted(
     tree: Tree,
 ) -> None:
-    job, record = judge(tree, subject(tree, tree.commit("[AI-1] x")), [lambda *_: ["one", "two"]])
-    assert (job.passed, record, job.why) == (False, None, "one (and 1 more)")
+    checks: list[examine.Check] = [lambda *_: [], lambda *_: ["one", "two"]]
+    with pytest.raises(Unfit, match=r"^one \(and 1 more\)$"):
+        judge(tree, subject(tree, tree.commit("[AI-1] x")), checks)
 
 
 def test_a_commit_that_is_not_in_the_repository_is_refused(tree: Tree) -> None:
     tree.commit("[AI-1] x")
-    job, _ = judge(tree, subject(tree, "f" * 40))
-    assert not job.passed
-    assert "not on branch main" in job.why
+    with pytest.raises(Unfit, match="not on branch main"):
+        judge(tree, subject(tree, "f" * 40))
 
 
 def test_a_repository_that_cannot_be_reached_is_not_the_commits_fault(
