@@ -26,6 +26,7 @@ log = logging.getLogger("rollout")
 BUSY_S = 0.15
 AGAIN_S = 0.03
 QUIET_S = 1.0
+COURTESY_S = 0.5
 SETTINGS_S = 2.0
 MAX_PAUSE_S = 2.0
 
@@ -56,6 +57,8 @@ class Controller:
     woken: threading.Event
     picture: Picture = field(default_factory=Picture)
     _led: bool = False
+    _epoch: int = 0
+    _courteous_until: float = 0.0
     _versions: tuple[str, str] = ("", "")
     _settings_at: float = -SETTINGS_S
     _looked: float = 0.0
@@ -98,7 +101,9 @@ class Controller:
         if not self._led:
             version = self._take_over(state, version)
             state = replace(state, epoch=state.epoch + 1)
-            self._led = True
+            self._led, self._epoch = True, state.epoch
+        if self._leaves_to_terminal(state):
+            return True
         if self._at_rest(state):
             return True
         self._read_settings()
@@ -127,6 +132,18 @@ class Controller:
             log.info("%s: %s", type(action).__name__.lower(), action.why)
         performer.perform(action, services)
         return idle or isinstance(action, actions.Examine | actions.Rehearse | actions.RunScenarios)
+
+    def _leaves_to_terminal(self, state: State) -> bool:
+        """Whether a terminal has just raised the epoch and is moving the traffic itself.
+
+        Patching the same objects at once would only make it try again; should
+        it have died, the loop does the rest a moment later.
+        """
+        now = time.monotonic()
+        if state.epoch > self._epoch:
+            self._epoch, self._courteous_until = state.epoch, now + COURTESY_S
+            self.picture.at = now
+        return now < self._courteous_until
 
     def _take_over(self, state: State, version: str) -> str:
         """A new process raises the epoch, so that the one before it can write nothing more."""
