@@ -14,7 +14,7 @@ from pathlib import Path
 from apps.local.errors import LocalError
 
 ROOT = Path(__file__).parents[2]
-READY_TIMEOUT_S = 60.0
+READY_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 30.0
 _POLL_S = 0.1
 _PR_SET_PDEATHSIG = 1
@@ -47,7 +47,8 @@ class Service:
         while not _ok(self._ready):
             self.check()
             if time.monotonic() > end:
-                raise LocalError(f"{self.name} is not ready after 60 s; read {self._log}")
+                late = f"is not ready after {READY_TIMEOUT_S:g} s"
+                raise LocalError(f"{self.name} {late}; read {self._log}")
             time.sleep(_POLL_S)
 
     def check(self) -> None:

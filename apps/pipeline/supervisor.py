@@ -48,7 +48,10 @@ def _run(settings: Settings, folder: Path, begun: float) -> int:
     health = Health(MODELS)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    page = health_http.serve(health, settings.host, settings.health_port)
+    try:
+        page = health_http.serve(health, settings.host, settings.health_port)
+    except OSError as error:
+        raise SettingsError(f"HEALTH_PORT {settings.health_port}: {error.strerror}") from None
     server = subprocess.Popen(
         backend.command(settings, backend.prepare(folder), prefix),
         env=backend.environment(os.environ),

@@ -124,8 +124,11 @@ def ensure() -> Path:
     path = weights_path()
     if path.exists():
         Classifier.load(path)
-    else:
+        return path
+    try:
         train(read(HERE / "data.tsv")).save(path)
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}; set INTENT_WEIGHTS to a new file") from None
     return path
 
 

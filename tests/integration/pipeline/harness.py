@@ -118,7 +118,7 @@ def run_pipeline(database_url: str, tickets_url: str, **more: str) -> Iterator[P
     process = subprocess.Popen([sys.executable, "-m", "apps.pipeline"], cwd=ROOT, env=environment)
     try:
         health = f"http://127.0.0.1:{ports['HEALTH_PORT']}"
-        wait_for(f"{health}/readyz", 90, process)
+        wait_for(f"{health}/readyz", 180, process)
         yield Pipeline(process, f"127.0.0.1:{ports['GRPC_PORT']}", health)
     finally:
         process.send_signal(signal.SIGTERM)

@@ -108,6 +108,8 @@ def test_a_stop_is_quick_when_idle_and_lets_a_stream_end() -> None:
         ({"TICKETS_URL": "tickets:8080"}, "set TICKETS_URL to a http://… URL"),
         ({"GRPC_PORT": "0"}, "GRPC_PORT is '0'; set it to a number from 1 to 65535"),
         ({"INTENT_WEIGHTS": "/etc/hostname"}, "/etc/hostname: not an intent model"),
+        ({"INTENT_WEIGHTS": "/proc/x"}, "/proc/x: No such file or directory; set INTENT_WEIGHTS"),
+        ({"HOST": "203.0.113.1"}, "HEALTH_PORT 8000: Cannot assign requested address"),
     ],
 )
 def test_a_bad_setting_is_one_line_and_status_2(wrong: dict[str, str], line: str) -> None:
