@@ -81,8 +81,9 @@ def _stamped(target: Wanted, seen: Observation, epoch: int) -> bool:
     stable = seen.roles[target.stable]
     if (stable.release, stable.previous_lane) != (target.release, target.previous_lane):
         return False
-    roles = (seen.roles[name].epoch for name in target.roles)
-    return all(epoch == found for found in (*roles, *(slot.epoch for slot in seen.slots.values())))
+    epochs = [seen.roles[name].epoch for name in target.roles]
+    epochs += [seen.slots[name].epoch for name in target.slots]
+    return set(epochs) == {epoch}
 
 
 def _describe(state: State) -> str:

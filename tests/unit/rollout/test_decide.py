@@ -503,3 +503,9 @@ def test_a_split_by_hand_is_not_taken_away_for_its_share() -> None:
     world.run()
     assert world.state.candidate is not None
     assert world.state.candidate.split == 5
+
+
+def test_a_service_that_only_looks_like_a_slot_keeps_nobody_busy() -> None:
+    world = World()
+    world.slots["s7"] = Slot("elsewhere", 0)
+    assert isinstance(world.turn(), actions.Wait)
