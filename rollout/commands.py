@@ -73,7 +73,7 @@ def split(state: State, percent: int, now: float, retained: Known | None = None)
         return Edit(None, "100 % is a promotion: use `rollout promote`", wrong=True)
     if not 0 <= percent < 100:
         return Edit(None, f"a share of {percent} % does not exist: use 0 to 99", wrong=True)
-    if candidate is None and retained is not None and retained.runs and retained.commit:
+    if candidate is None and retained is not None and retained.runs:
         after = transitions.revived(state, retained.sizes, retained.restarts, percent, now)
         return Edit(after, after.said)
     if candidate is None:

@@ -80,7 +80,10 @@ class Push:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The release under examination. Times are unix seconds, `split` is in percent."""
+    """The release under examination. Times are unix seconds, `split` is in percent.
+
+    `commit` is empty for a release that an admin applied, given a share again.
+    """
 
     number: int
     commit: str

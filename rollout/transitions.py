@@ -93,7 +93,7 @@ def promoted(state: State, candidate: Candidate, now: float) -> State:
     number = candidate.number
     return replace(
         state,
-        serving=Serving(number, candidate.lane, candidate.commit, now),
+        serving=Serving(number, candidate.lane, candidate.commit or None, now),
         previous=state.serving,
         retained=state.serving,
         candidate=None,
@@ -109,11 +109,11 @@ def promoted(state: State, candidate: Candidate, now: float) -> State:
 def revived(state: State, sizes: dict[str, Size], restarts: int, percent: int, now: float) -> State:
     """The retained release gets a share again, by hand; it was examined when it was promoted."""
     back = state.retained
-    if back is None or back.commit is None:
+    if back is None:
         return state
     candidate = Candidate(
         number=back.number,
-        commit=back.commit,
+        commit=back.commit or "",
         lane=back.lane,
         pushed_at=now,
         phase=Phase.STEPS,

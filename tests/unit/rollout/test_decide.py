@@ -423,11 +423,22 @@ def test_a_retained_release_can_be_given_a_share_by_hand_again_and_again() -> No
     undo_is_complete(world, "green")
 
 
-def test_a_release_without_a_commit_gets_no_share_by_hand() -> None:
+def test_what_an_admin_applied_can_get_a_share_again_and_serve_again() -> None:
     world = promoted_world()
     old = Known(1, None, SIZES, True, "blue", True)
-    assert commands.split(world.state, 10, world.now, old).wrong
-    assert world.state.retained == world.state.previous
+    edit(world, commands.split(world.state, 10, world.now, old))
+    until(world, Phase.STEPS, 10)
+    world.turn()
+    assert world.roles[NAMES.candidate(1)].lane == "blue"
+    edit(world, commands.undo(world.state, world.now, None))
+    world.turn()
+    undo_is_complete(world, "green")
+    assert world.state.in_undo_window(world.now)
+    edit(world, commands.split(world.state, 10, world.now, old))
+    edit(world, commands.promote(world.state, world.now))
+    world.run()
+    undo_is_complete(world, "blue")
+    assert world.state.serving.commit is None
 
 
 def test_the_times_of_the_settings_go_into_the_journal_where_a_terminal_finds_them() -> None:
