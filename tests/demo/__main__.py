@@ -95,8 +95,9 @@ class Demo:
         self.workshop.install_hook()
         return commits
 
-    def push(self, commit: str, what: str, give_up_undo: bool = False) -> float:
+    def push(self, commit: str, what: str) -> float:
         self.timeline.heading(what)
+        window = release.status()["undo_window_left_s"] > 0
         said = self.workshop.push(commit)
         accepted = time.time()
         self.timeline.start(accepted)
@@ -104,7 +105,7 @@ class Demo:
         for line in said.splitlines():
             if line.startswith("remote:") and line.removeprefix("remote:").strip():
                 self.timeline.note(line.strip())
-        if give_up_undo:
+        if window:
             # A push inside the undo window waits for its end unless told otherwise.
             release.rollout("deploy", commit, "--give-up-undo")
             self.timeline.note("`rollout deploy --give-up-undo`")
@@ -133,7 +134,7 @@ class Demo:
 
     def wrong(self, fleet: Fleet, commit: str) -> None:
         serving = release.status()["serving"]["lane"]
-        accepted = self.push(commit, "A commit that answers wrongly, with healthy pods", True)
+        accepted = self.push(commit, "A commit that answers wrongly, with healthy pods")
         ended = self.conclude(commit)
         rows = verdict.between(fleet.seen, accepted, time.time())
         foreign = [row for row in rows if row.get("lane") not in (serving, None)]
@@ -148,7 +149,7 @@ class Demo:
 
     def slow(self, fleet: Fleet, commit: str) -> None:
         serving = release.status()["serving"]["lane"]
-        accepted = self.push(commit, "A commit that is slow only under load", True)
+        accepted = self.push(commit, "A commit that is slow only under load")
         ended = self.conclude(commit)
         met = [
             row for row in verdict.between(fleet.seen, accepted, time.time())
@@ -160,7 +161,7 @@ class Demo:
         self.promises.keep(not late, f"no new connection reaches it {UNDO_S:.0f} s after the undo")
 
     def undo(self, fleet: Fleet, commit: str) -> None:
-        accepted = self.push(commit, "Another good commit, and then `rollout undo`", True)
+        accepted = self.push(commit, "Another good commit, and then `rollout undo`")
         ended = self.conclude(commit)
         self.promises.keep(ended.verdict == "promoted", "the last commit is promoted")
         loser = ended.status["serving"]["lane"]
