@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,10 +125,10 @@ class Workshop:
 class Served:
     """`git daemon` over one folder, for as long as the `with` block lasts."""
 
-    def __init__(self, workshop: Workshop, address: str, port: int = 9418) -> None:
+    def __init__(self, workshop: Workshop, address: str) -> None:
         self.folder = workshop.bare.parent
-        self.address, self.port = address, port
-        self.url = f"git://{address}:{port}/{workshop.bare.name}"
+        self.address, self.port = address, free_port(address)
+        self.url = f"git://{address}:{self.port}/{workshop.bare.name}"
 
     def __enter__(self) -> Served:
         self.process = subprocess.Popen(
@@ -133,8 +136,25 @@ class Served:
              f"--listen={self.address}", f"--port={self.port}", str(self.folder)],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
-        return self
+        for _ in range(50):
+            if self.process.poll() is None and answers(self.address, self.port):
+                return self
+            time.sleep(0.1)
+        raise WorkshopError(f"git daemon does not answer on {self.address}:{self.port}")
 
     def __exit__(self, *_: object) -> None:
-        os.killpg(self.process.pid, 15)
+        os.killpg(self.process.pid, signal.SIGTERM)
         self.process.wait(10)
+
+
+def free_port(address: str) -> int:
+    """A port that nobody listens on now: a server that was left over must not answer for us."""
+    with socket.socket() as probe:
+        probe.bind((address, 0))
+        return int(probe.getsockname()[1])
+
+
+def answers(address: str, port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex((address, port)) == 0
