@@ -8,6 +8,11 @@ from dataclasses import dataclass, field
 from rollout.state import Times
 
 
+# A share of lookups brings fewer requests than that share of all requests (clients
+# that pool or never look up again stay where they are), and a draw varies.
+MARGIN = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """An environment's plan. Times in seconds, steps in percent, rates in requests a second."""
@@ -27,11 +32,11 @@ class Plan:
 def merged(plan: Plan, rate: float) -> tuple[int, ...]:
     """The steps that can finish in time at `rate` requests a second (of both lanes together).
 
-    A step whose share would not bring `min_samples` within `step_max_s` is
-    merged into the next. The last step stays even so: it then holds for a
+    A step whose share would not bring `MARGIN` times `min_samples` within
+    `step_max_s` is merged into the next. The last step stays even so: it then holds for a
     person, since too few samples are never a pass.
     """
-    able = [step for step in plan.steps if fill_s(plan, step, rate) <= plan.step_max_s]
+    able = [step for step in plan.steps if MARGIN * fill_s(plan, step, rate) <= plan.step_max_s]
     return tuple(able) or plan.steps[-1:]
 
 

@@ -31,9 +31,9 @@ def orders(seconds: int, scale: float = 1.0) -> dict[str, Any]:
         "port": 80,
         "seconds": seconds,
         "clients": [
-            {"name": "fresh", "kind": "fresh", "rate": 24 * scale, **balance},
-            {"name": "pinned", "kind": "pinned", "rate": 4 * scale, **balance},
-            {"name": "pooled", "kind": "pooled", "rate": 4 * scale, **balance},
+            {"name": "fresh", "kind": "fresh", "rate": 16 * scale, **balance},
+            {"name": "pinned", "kind": "pinned", "rate": 2 * scale, **balance},
+            {"name": "pooled", "kind": "pooled", "rate": 2 * scale, **balance},
             {"name": "english", "kind": "fresh", "rate": 0.1 * scale, **english},
         ],
     }

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+# Each look is a process of its own, on the cores that the release needs.
+POLL_S = 2.0
 Status = dict[str, Any]
 
 
@@ -44,7 +46,7 @@ def conclude(commit: str, seconds: float, tell: Callable[[Status], None]) -> End
         found = ended(commit, latest)
         if found is not None and latest["candidate"] is None:
             return found
-        time.sleep(0.5)
+        time.sleep(POLL_S)
     doing = latest.get("doing") or latest.get("said")
     raise Late(f"{commit[:12]} was not through after {seconds:.0f} s; now: {doing}")
 

@@ -18,7 +18,7 @@ WAIT_S = 2.0
 TIMES = Times(undo_window_s=40, drain_s=10)
 PLAN = Plan(steps=(1, 20, 50), soak_s=5, step_max_s=60, times=TIMES)
 SIZES = {"gateway": Size(1, 3), "pipeline": Size(1, 2)}
-GOOD = Traffic(rate=50, candidate=100, stable=5000, kind="pass", why="100 samples")
+GOOD = Traffic(rate=100, candidate=100, stable=5000, kind="pass", why="100 samples")
 
 
 class Killed(Exception):

@@ -14,8 +14,8 @@ from rollout.observation import JobKind, Lane, Part, Role, Slot, Traffic
 from rollout.state import HoldKind, Phase, Serving, Size, State, Times
 from rollout.wanted import wanted
 
-FEW = Traffic(rate=50, candidate=3, stable=900, kind="inconclusive", why="3 of 30 samples")
-BAD = Traffic(rate=50, candidate=60, stable=900, kind="fail", why="P95 too high")
+FEW = Traffic(rate=100, candidate=3, stable=900, kind="inconclusive", why="3 of 30 samples")
+BAD = Traffic(rate=100, candidate=60, stable=900, kind="fail", why="P95 too high")
 A, B, C = "a" * 40, "b" * 40, "c" * 40
 
 

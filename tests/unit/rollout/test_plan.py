@@ -23,7 +23,7 @@ def test_a_share_outside_0_to_100_is_refused(percent: int) -> None:
 
 @pytest.mark.parametrize(
     ("rate", "steps"),
-    [(50.0, (1, 5, 20, 50)), (49.0, (5, 20, 50)), (2.5, (20, 50)), (1.0, (50,)), (0.0, (50,))],
+    [(100.0, (1, 5, 20, 50)), (99.0, (5, 20, 50)), (5.0, (20, 50)), (2.0, (50,)), (0.0, (50,))],
 )
 def test_a_step_that_cannot_fill_its_samples_in_time_is_merged_upward(
     rate: float, steps: tuple[int, ...]

@@ -126,9 +126,9 @@ def test_only_what_ended_in_this_step_counts_for_the_verdict(rings: Rings) -> No
 
 def test_a_forecast_says_when_each_step_is_filled_and_whether_it_ends_in_a_hold() -> None:
     plan = Plan(steps=(1, 20, 50), min_samples=30, step_max_s=60, soak_s=10)
-    busy = forecast.steps(plan, 50.0)
+    busy = forecast.steps(plan, 100.0)
     assert [row["merged"] for row in busy["steps"]] == [False, False, False]
-    assert busy["steps"][0]["seconds"] == pytest.approx(60)
+    assert busy["steps"][0]["seconds"] == pytest.approx(30)
     assert not busy["holds"]
     calm = forecast.steps(plan, 1.5)
     assert [row["merged"] for row in calm["steps"]] == [True, True, False]
