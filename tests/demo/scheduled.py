@@ -16,7 +16,7 @@ class Scheduled:
         self.first: dict[str, float] = {}
 
     def __enter__(self) -> Scheduled:
-        line = "jsonpath={.metadata.name}{' '}{.spec.nodeName}{'\\n'}"
+        line = 'jsonpath={.metadata.name}{" "}{.spec.nodeName}{"\\n"}'
         self.watch = subprocess.Popen(
             [KUBECTL, "-n", "switchyard", "get", "pods", "--watch", "-o", line],
             stdout=subprocess.PIPE, text=True,
