@@ -56,7 +56,7 @@ def welcome(assistant: Assistant) -> str:
         f'--json \'{{"query": "{query}", "session": "s{at}", "message_id": "m{at}"}}\''
         for at, (customer, query) in enumerate(
             [
-                ("c-1001", "我的医保余额还有多少?"),
+                ("c-1001", "我的医保余额还有多少？"),
                 ("c-1002", "Please explain my lab report"),
                 ("c-1002", "I want to complain about your hotline"),
             ],

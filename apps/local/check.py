@@ -22,7 +22,7 @@ class Question:
 
 
 QUESTIONS = (
-    Question("c-1001", "我的医保余额还有多少?", "insurance_balance", "12680.50"),
+    Question("c-1001", "我的医保余额还有多少？", "insurance_balance", "12680.50"),
     Question("c-1002", "Please explain my lab report", "lab_report", "LDL cholesterol"),
     Question("c-1002", "I want to complain about your hotline", "complaint", "T-"),
 )

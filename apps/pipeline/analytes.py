@@ -7,7 +7,7 @@ from apps.pipeline.reply import Fact
 
 _ABOUT = {
     "glucose": (
-        "血糖反映身体对糖的利用情况,与饮食、运动和糖代谢有关。",
+        "血糖反映身体对糖的利用情况，与饮食、运动和糖代谢有关。",
         "It shows how the body handles sugar and depends on food, exercise and metabolism.",
     ),
     "hba1c": (
@@ -15,31 +15,31 @@ _ABOUT = {
         "It reflects the average blood sugar of the last two to three months.",
     ),
     "total_cholesterol": (
-        "它是血液中胆固醇的总量,与饮食和遗传都有关系。",
+        "它是血液中胆固醇的总量，与饮食和遗传都有关系。",
         "It is all the cholesterol in the blood and depends on food and on family history.",
     ),
     "ldl": (
-        "它常被称为“坏胆固醇”,长期偏高会增加血管负担。",
+        "它常被称为“坏胆固醇”，长期偏高会增加血管负担。",
         "It is often called the bad cholesterol; over years, too much strains the blood vessels.",
     ),
     "hdl": (
-        "它常被称为“好胆固醇”,帮助把多余的胆固醇运走。",
+        "它常被称为“好胆固醇”，帮助把多余的胆固醇运走。",
         "It is often called the good cholesterol, because it carries surplus cholesterol away.",
     ),
     "triglycerides": (
-        "它是血液中的脂肪,受近期饮食和饮酒影响较大。",
+        "它是血液中的脂肪，受近期饮食和饮酒影响较大。",
         "It is fat in the blood and reacts to recent meals and alcohol.",
     ),
     "alt": (
-        "它是肝细胞里的一种酶,常用来观察肝脏状况。",
+        "它是肝细胞里的一种酶，常用来观察肝脏状况。",
         "It is an enzyme of the liver cells and tells how the liver is doing.",
     ),
     "creatinine": (
-        "它由肾脏排出,常用来观察肾功能。",
+        "它由肾脏排出，常用来观察肾功能。",
         "The kidneys remove it, so it tells how well they work.",
     ),
     "uric_acid": (
-        "它是身体代谢的产物,由肾脏排出,与饮食有关。",
+        "它是身体代谢的产物，由肾脏排出，与饮食有关。",
         "It is a waste product that the kidneys remove and that depends on food.",
     ),
     "haemoglobin": (

@@ -16,7 +16,7 @@ def named(reply: dict[str, Any]) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("customer", "query", "words"),
     [
-        ("s-zh", "我的医保余额还有多少?", ("8250.00 CNY", "300.00")),
+        ("s-zh", "我的医保余额还有多少？", ("8250.00 CNY", "300.00")),
         ("s-en", "How much is left in my medical insurance account?", ("8250.00 CNY", "300.00")),
         ("c-1001", "我的醫保餘額還有多少", ("12680.50 CNY", "已全部用完")),
         ("c-1003", "查一下余额", ("0.00 CNY", "额度已经用完")),
@@ -34,7 +34,7 @@ def test_a_balance_is_answered_from_the_askers_own_account(
 @pytest.mark.parametrize(
     ("customer", "query", "words"),
     [
-        ("s-zh", "请帮我解读化验单", ("空腹血糖:6.8 mmol/L,高于参考范围(3.9–6.1)", "咨询您的医生")),
+        ("s-zh", "请帮我解读化验单", ("空腹血糖：6.8 mmol/L，高于参考范围（3.9–6.1）", "咨询您的医生")),
         ("s-en", "Please explain my lab report", ("Fasting glucose: 6.8 mmol/L, above", "3.9–6.1")),
         ("c-1003", "化验结果正常吗", ("所有项目都在参考范围内",)),
     ],
@@ -78,7 +78,7 @@ def test_a_greeting_is_answered_in_its_language(pipeline: Any, postgres: Any) ->
 
 
 @pytest.mark.parametrize(
-    "query", ["我要投诉,余额又算错了", "I want to complain about a wrong balance"]
+    "query", ["我要投诉，余额又算错了", "I want to complain about a wrong balance"]
 )
 def test_a_complaint_becomes_exactly_one_ticket_however_often_sent(
     pipeline: Any, postgres: Any, query: str
