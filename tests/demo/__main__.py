@@ -158,7 +158,10 @@ class Demo:
             if row.get("lane") not in (serving, None)
         ]  # fmt: skip
         late = [row for row in met if row.get("connected", 0) > ended.at + UNDO_S]
-        self.promises.keep(ended.verdict == "undone", f"the slow commit is undone ({ended.why})")
+        self.promises.keep(
+            ended.verdict == "rejected" and ended.why.startswith("at "),
+            f"the slow commit is caught in a step and taken back ({ended.why})",
+        )
         self.promises.keep(bool(met), f"it was caught under traffic ({len(met)} answers)")
         self.promises.keep(not late, f"no new connection reaches it {UNDO_S:.0f} s after the undo")
 
