@@ -199,6 +199,8 @@ class Demo:
         print(f"{'client':<12} {'requests':>8} {'failed':>7}  lanes")
         for name, count, bad, lanes in verdict.by_client(fleet.seen):
             print(f"{name:<12} {count:>8} {bad:>7}  {lanes}")
+        for row in verdict.failed(fleet.seen)[:5]:
+            print(f"  failed: {json.dumps(row, ensure_ascii=False)[:400]}")
         self.timeline.heading("Promises")
         for kept, text in self.promises.all:
             print(f"{'kept  ' if kept else 'BROKEN'}  {text}")
