@@ -160,8 +160,26 @@ def drive(client: Client, pool: ThreadPoolExecutor, end: float) -> None:
         due += 1 / client.rate
 
 
+def reach(orders: dict[str, Any], seconds: float = 20.0) -> None:
+    """Wait until this new pod is let through: policies learn of a pod a moment after it runs."""
+    servers = {name for spec in orders["clients"] for name in spec.get("servers") or []}
+    end = time.time() + seconds
+    while True:
+        try:
+            for server in servers:
+                query(server, orders["host"])
+            address = (orders["host"], orders["port"])
+            socket.create_connection(address, timeout=2).close()
+            return
+        except OSError:
+            if time.time() > end:
+                raise
+            time.sleep(0.2)
+
+
 def main() -> None:
     orders = json.loads(Path(sys.argv[1]).read_text())
+    reach(orders)
     clients = [Client(orders, spec) for spec in orders["clients"]]
     end = time.time() + orders["seconds"]
     report(client="", started=True)
