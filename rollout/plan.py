@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from rollout.state import Times
 
-
 # A share of lookups brings fewer requests than that share of all requests (clients
 # that pool or never look up again stay where they are), and a draw varies.
 MARGIN = 2

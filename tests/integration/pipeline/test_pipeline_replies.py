@@ -34,7 +34,11 @@ def test_a_balance_is_answered_from_the_askers_own_account(
 @pytest.mark.parametrize(
     ("customer", "query", "words"),
     [
-        ("s-zh", "请帮我解读化验单", ("空腹血糖：6.8 mmol/L，高于参考范围（3.9–6.1）", "咨询您的医生")),
+        (
+            "s-zh",
+            "请帮我解读化验单",
+            ("空腹血糖：6.8 mmol/L，高于参考范围（3.9–6.1）", "咨询您的医生"),
+        ),
         ("s-en", "Please explain my lab report", ("Fasting glucose: 6.8 mmol/L, above", "3.9–6.1")),
         ("c-1003", "化验结果正常吗", ("所有项目都在参考范围内",)),
     ],
