@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tiny_cluster import Tiny, tiny_rollout
+
+from tests.cluster.tiny_cluster import Tiny, tiny_rollout
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from typing import Any
 
 import dns.message
 import dns.query
-import overlay_cluster as cluster
 import pytest
 import urllib3
 

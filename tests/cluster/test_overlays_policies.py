@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import overlay_cluster as cluster
 import pytest
 
 TRY = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import overlay_cluster as cluster
 import pytest
 
 LANES, SLOTS, CONTROL = "switchyard", "switchyard-slots", "switchyard-rollout"

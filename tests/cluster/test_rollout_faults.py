@@ -9,13 +9,13 @@ import time
 from dataclasses import replace
 
 import pytest
-from tiny_cluster import ROOT, Clients, Tiny, tell
 
 from rollout import lanes, sequences
 from rollout.cluster import core
 from rollout.errors import Superseded
 from rollout.state import Phase
 from rollout.wanted import wanted
+from tests.cluster.tiny_cluster import ROOT, Clients, Tiny, tell
 
 
 def test_killed_in_each_phase_the_next_process_continues(tiny: Tiny) -> None:

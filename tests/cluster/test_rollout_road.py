@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 
-from tiny_cluster import Clients, Tiny, tell
-
 from rollout import records
 from rollout.state import Phase
+from tests.cluster.tiny_cluster import Clients, Tiny, tell
 
 
 def test_a_signed_push_is_promoted_and_undone_and_no_request_fails(tiny: Tiny) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any, cast
 
-from fake_api import FakeApi, Object
-
 from rollout import init, journal
 from rollout.cluster import Api, apps, core
 from rollout.names import WANTED_REPLICAS, Names
 from rollout.state import State
+from tests.unit.rollout.fake_api import FakeApi, Object
 
 NAMES = Names()
 

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from fake_api import FakeApi
-from fake_cluster import NAMES, api, deployment
 
 from rollout import business, rehearsal
 from rollout.business import NoScenarios
@@ -17,6 +15,8 @@ from rollout.cluster import apps, core
 from rollout.jobs import Handle
 from rollout.observation import Job, JobKind
 from rollout.rehearsal import NotReady, Rehearsal
+from tests.unit.rollout.fake_api import FakeApi
+from tests.unit.rollout.fake_cluster import NAMES, api, deployment
 
 TEXT = """\
 name: greeting.en

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from rollout_world import first_state, push
 
 from rollout import commands, transitions
 from rollout.commands import Known
 from rollout.state import Hold, HoldKind, Phase, State
+from tests.unit.rollout.rollout_world import first_state, push
 
 SPLIT = transitions.started(first_state(), push(), 0.0)
 assert SPLIT.candidate is not None

@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fake_api import FakeApi
-from fake_cluster import NAMES, api, installed, now, run_lane, service, state, write
 
 from rollout import controller as module
 from rollout import push
@@ -23,6 +21,17 @@ from rollout.push import Poller
 from rollout.samplesource import SampleSource
 from rollout.settings import BadSettings
 from rollout.state import Push, Restore, Serving, Size
+from tests.unit.rollout.fake_api import FakeApi
+from tests.unit.rollout.fake_cluster import (
+    NAMES,
+    api,
+    installed,
+    now,
+    run_lane,
+    service,
+    state,
+    write,
+)
 
 SHA = "a" * 40
 PLAN = "steps: [20]\nundo_window_s: 60\n"

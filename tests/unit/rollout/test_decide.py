@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from rollout_world import GOOD, NAMES, PLAN, SIZES, TIMES, Killed, World, push
 
 from rollout import actions, commands, transitions
 from rollout.commands import Known
@@ -13,6 +12,7 @@ from rollout.decide import decide
 from rollout.observation import JobKind, Lane, Part, Role, Slot, Traffic
 from rollout.state import HoldKind, Phase, Serving, Size, State, Times
 from rollout.wanted import wanted
+from tests.unit.rollout.rollout_world import GOOD, NAMES, PLAN, SIZES, TIMES, Killed, World, push
 
 FEW = Traffic(rate=100, candidate=3, stable=900, kind="inconclusive", why="3 of 30 samples")
 BAD = Traffic(rate=100, candidate=60, stable=900, kind="fail", why="P95 too high")

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fake_cluster import deployment
 
 from rollout import examine, rendered
 from rollout.examine import Subject
@@ -19,6 +18,7 @@ from rollout.render import Manifest, RenderError
 from rollout.rendered import Unfit
 from rollout.settings import Settings
 from rollout.state import Candidate, Held, Phase
+from tests.unit.rollout.fake_cluster import deployment
 
 ADDRESS = "ann@example.com"
 BASE = Record(number=1, lane="blue", created=0.0, scenarios={"a.yaml": "the promoted one"})

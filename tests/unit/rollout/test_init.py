@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import pytest
-from fake_api import FakeApi
-from fake_cluster import NAMES, api, deployment, installed, run_lane, service, state
 
 from rollout import init, records
 from rollout.cluster import apps, core
 from rollout.init import CannotInit
 from rollout.names import EPOCH, RELEASE
+from tests.unit.rollout.fake_api import FakeApi
+from tests.unit.rollout.fake_cluster import (
+    NAMES,
+    api,
+    deployment,
+    installed,
+    run_lane,
+    service,
+    state,
+)
 
 
 def again(fake: FakeApi, lane: str = "blue") -> list[str]:

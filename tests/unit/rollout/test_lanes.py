@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from fake_api import FakeApi
-from fake_cluster import NAMES, api, deployment, run_lane
 
 from rollout import lanes
 from rollout.cluster import apps, core
@@ -12,6 +10,8 @@ from rollout.errors import Conflict, Superseded
 from rollout.lane_view import view
 from rollout.lanes import NotALanePart
 from rollout.names import EPOCH, RELEASE
+from tests.unit.rollout.fake_api import FakeApi
+from tests.unit.rollout.fake_cluster import NAMES, api, deployment, run_lane
 
 MARKS = {RELEASE: "2", EPOCH: "3"}
 CONFLICT = 'Apply failed with 1 conflict: conflict with "kubectl" using apps/v1: .spec'

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from fake_api import FakeApi
-from fake_cluster import NAMES, api
 
 from rollout import lease
 from rollout.lease import DURATION_S, Lease
+from tests.unit.rollout.fake_api import FakeApi
+from tests.unit.rollout.fake_cluster import NAMES, api
 
 
 class Clock:

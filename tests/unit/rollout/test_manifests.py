@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from fake_cluster import deployment
 
 from rollout import manifests
 from rollout.manifests import BadManifest
 from rollout.names import WANTED_REPLICAS
 from rollout.state import Size
+from tests.unit.rollout.fake_cluster import deployment
 
 
 def test_sizes_come_from_the_two_overlays() -> None:

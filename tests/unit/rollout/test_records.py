@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from fake_api import FakeApi
-from fake_cluster import NAMES, api, deployment
 
 from rollout import records
 from rollout.cluster import core
 from rollout.records import BadRecord, Record
 from rollout.state import Ended, Size
+from tests.unit.rollout.fake_api import FakeApi
+from tests.unit.rollout.fake_cluster import NAMES, api, deployment
 
 RECORD = Record(
     number=2, lane="green", created=1.0, commit="a" * 40, tickets=("AI-1",),

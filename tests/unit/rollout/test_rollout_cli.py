@@ -10,14 +10,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fake_api import FakeApi
-from fake_cluster import NAMES, api, deployment, installed, now, run_lane, state, write
 
 from rollout import cli, cli_commands, cli_emergency, records, transitions
 from rollout.cluster import core
 from rollout.names import EPOCH, RELEASE, BadNames, from_environment
 from rollout.records import Record
 from rollout.state import Hold, HoldKind, Phase, Push, Restore, Serving, Size, State
+from tests.unit.rollout.fake_api import FakeApi
+from tests.unit.rollout.fake_cluster import (
+    NAMES,
+    api,
+    deployment,
+    installed,
+    now,
+    run_lane,
+    state,
+    write,
+)
 
 SHA = "a" * 40
 

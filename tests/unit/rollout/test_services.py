@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from fake_api import FakeApi, Object
-from fake_cluster import NAMES, api, installed, service
 
 from rollout import sequences
 from rollout.cluster import core, group
@@ -12,6 +10,8 @@ from rollout.errors import ApiUnavailable, Superseded
 from rollout.names import EPOCH
 from rollout.services import Services, guarded, role_changes, slot_changes
 from rollout.wanted import Wanted
+from tests.unit.rollout.fake_api import FakeApi, Object
+from tests.unit.rollout.fake_cluster import NAMES, api, installed, service
 
 SPLIT = Wanted(
     "assistant-stable",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from rollout_world import SIZES, first_state, push
 
 from rollout import transitions
 from rollout.codec import BadJournal, dump, load
@@ -18,6 +17,7 @@ from rollout.state import (
     Restore,
     hold_commit,
 )
+from tests.unit.rollout.rollout_world import SIZES, first_state, push
 
 
 def test_every_field_survives_the_journal() -> None:

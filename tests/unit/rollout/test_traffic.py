@@ -6,9 +6,6 @@ import time
 from dataclasses import replace
 
 import pytest
-from fake_api import FakeApi
-from fake_cluster import NAMES, api, installed, state
-from rollout_world import push
 
 from rollout import forecast, samplesource, transitions
 from rollout.analysis import AnalysisPlan
@@ -18,6 +15,9 @@ from rollout.samples import Sample, SamplesUnreadable
 from rollout.samplesource import SampleSource
 from rollout.state import Phase
 from rollout.traffic import RATE_S, traffic
+from tests.unit.rollout.fake_api import FakeApi
+from tests.unit.rollout.fake_cluster import NAMES, api, installed, state
+from tests.unit.rollout.rollout_world import push
 
 NOW = time.time()
 

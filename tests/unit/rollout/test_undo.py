@@ -8,8 +8,6 @@ import time
 from dataclasses import replace
 
 import pytest
-from fake_api import FakeApi
-from fake_cluster import NAMES, api, installed, now, run_lane, service, state, write
 
 from rollout import cli_emergency, commands, sequences, transitions
 from rollout.cluster import apps, core
@@ -18,6 +16,17 @@ from rollout.names import EPOCH, RELEASE
 from rollout.state import Phase, Push, Size, State
 from rollout.undo import Seen, turn_back
 from rollout.wanted import wanted
+from tests.unit.rollout.fake_api import FakeApi
+from tests.unit.rollout.fake_cluster import (
+    NAMES,
+    api,
+    installed,
+    now,
+    run_lane,
+    service,
+    state,
+    write,
+)
 
 COMMIT = "a" * 40
 

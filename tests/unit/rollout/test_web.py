@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_api import FakeApi
-from fake_cluster import NAMES, api, installed, state
 
 from rollout import push
 from rollout.actions import Wait
@@ -26,6 +24,8 @@ from rollout.perform import Performer
 from rollout.plan import Plan
 from rollout.push import BadPush
 from rollout.web import MAX_BODY, Server
+from tests.unit.rollout.fake_api import FakeApi
+from tests.unit.rollout.fake_cluster import NAMES, api, installed, state
 
 SHA = "a" * 40
 GOOD = {"ref": "refs/heads/main", "after": SHA}
