@@ -19,6 +19,7 @@ import urllib3
 from deploy.corefile import LOCAL_ADDRESS, ZONE
 from rollout.cluster import core
 from rollout.render import render
+from tests.cluster import overlay_cluster as cluster
 from tests.tree import OVERLAYS
 
 CLUSTER_DNS = "10.203.64.10"

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from tests.cluster import overlay_cluster as cluster
+
 TRY = """
 import socket, sys
 address, port = sys.argv[1], int(sys.argv[2])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.cluster import overlay_cluster as cluster
+
 LANES, SLOTS, CONTROL = "switchyard", "switchyard-slots", "switchyard-rollout"
 GATEWAY = {"app": "gateway", "lane": "blue"}
 
