@@ -7,6 +7,7 @@ import json
 import logging
 import sys
 import traceback
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -32,7 +33,7 @@ def bytes_tensor(name: str, value: str | bytes) -> Any:
     return pb.Tensor(name, np.array([raw], dtype=np.object_))
 
 
-class JsonModel:
+class JsonModel(ABC):
     """A unary model: BYTES[1] inputs named in `inputs`, one BYTES[1] output `result` with JSON.
 
     A subclass gives `start` and `reply`. What `reply` raises becomes {"failed": reason}, so an
@@ -46,12 +47,12 @@ class JsonModel:
         self.name = args["model_name"]
         self.start()
 
-    def start(self) -> None:
+    def start(self) -> None:  # noqa: B027 - most models need nothing
         """Load what `reply` needs."""
 
+    @abstractmethod
     def reply(self, request_id: str, *values: bytes) -> Mapping[str, Any]:
         """The JSON object for one request; `values` are in the order of `inputs`."""
-        raise NotImplementedError
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """Called by Triton with the waiting requests; one response each, in order."""
