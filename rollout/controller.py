@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from rollout import actions, journal, settings, watcher
 from rollout.cluster import Api, core
 from rollout.codec import BadJournal
-from rollout.decide import decide
+from rollout.decide import decide, followed
 from rollout.errors import ApiError, ApiUnavailable, Conflict, RolloutError, Superseded
 from rollout.lease import Lease
 from rollout.names import Names
@@ -99,8 +99,7 @@ class Controller:
             return True
         state, version = journal.read(self.api, self.names)
         if not self._led:
-            version = self._take_over(state, version)
-            state = replace(state, epoch=state.epoch + 1)
+            state, version = self._take_over(state, version)
             self._led, self._epoch = True, state.epoch
         if self._leaves_to_terminal(state):
             return True
@@ -145,11 +144,17 @@ class Controller:
             self.picture.at = now
         return now < self._courteous_until
 
-    def _take_over(self, state: State, version: str) -> str:
-        """A new process raises the epoch, so that the one before it can write nothing more."""
-        log.info("leading from epoch %d", state.epoch + 1)
-        raised = replace(state, epoch=state.epoch + 1)
-        return journal.write(self.api, self.names, raised, version)
+    def _take_over(self, state: State, version: str) -> tuple[State, str]:
+        """A new process raises the epoch, so that the one before it can write nothing more.
+
+        In the same write it follows Services that are newer than the journal:
+        with the epoch raised, an undo without the journal would look like drift.
+        """
+        seen, _ = watcher.look(self.api, self.names, self.performer.settings.plan)
+        current = followed(state, seen, time.time(), self.names)
+        raised = replace(current, epoch=current.epoch + 1)
+        log.info("leading from epoch %d", raised.epoch)
+        return raised, journal.write(self.api, self.names, raised, version)
 
     def _at_rest(self, state: State) -> bool:
         """Whether nothing changed and the last look is recent enough for a quiet time."""

@@ -39,13 +39,18 @@ def decide(state: State, seen: Observation, now: float, names: Names) -> Action:
     return Wait(state, _rest(state, now))
 
 
-def _adopt(state: State, seen: Observation, now: float, names: Names) -> Action | None:
-    """Objects newer than the journal: an undo that could not read it. The objects are right."""
+def followed(state: State, seen: Observation, now: float, names: Names) -> State:
+    """The state, or what Services newer than the journal say: an undo could not read it."""
     if seen.epoch <= state.epoch or names.stable not in seen.roles:
-        return None
+        return state
     lane = seen.roles[names.stable].lane
-    release = seen.lane(lane).release
-    after = transitions.adopted(state, lane, release, seen.epoch, now)
+    return transitions.adopted(state, lane, seen.lane(lane).release, seen.epoch, now)
+
+
+def _adopt(state: State, seen: Observation, now: float, names: Names) -> Action | None:
+    after = followed(state, seen, now, names)
+    if after is state:
+        return None
     return Advance(after, "Services newer than the journal: continuing from what they say")
 
 

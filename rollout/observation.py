@@ -69,6 +69,14 @@ class Lane:
         """Whether at least one pod of the part `app` is Ready."""
         return app in self.parts and self.parts[app].ready > 0
 
+    def runs(self, app: str) -> bool:
+        """Whether it can serve now: every part is wanted and has a Ready pod.
+
+        Not one that has just been scaled to 0, whose pods are Ready until they
+        end. One pod a part is enough: an undo must not wait for a lost node.
+        """
+        return app in self.parts and all(p.replicas and p.ready for p in self.parts.values())
+
 
 @dataclass(frozen=True, slots=True)
 class Job:

@@ -28,7 +28,7 @@ def by_number(api: Api, names: Names, number: int) -> Known:
         raise UnknownRelease(f"there is no release {number}: `rollout history` lists them")
     found = lanes.observe(api, names)
     running = (
-        name for name, lane in found.items() if lane.release == number and lane.answers(names.app)
+        name for name, lane in found.items() if lane.release == number and lane.runs(names.app)
     )
     name = next(running, None)
     known = record.known(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ from rollout.errors import Superseded
 from rollout.names import EPOCH, PREVIOUS_LANE, RELEASE, ROLE, Names
 from rollout.observation import Role, Slot
 from rollout.wanted import Wanted
+
+_NUMBER = re.compile("[0-9]{1,15}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +43,9 @@ class Change:
 
 
 def read_roles(api: Api, names: Names) -> dict[str, Object]:
-    """The role Services by name."""
-    return _by_name(api.items(core(names.lanes, "services"), f"{ROLE}"))
+    """The role Services by name. A label alone makes none: a commit may label a lane's Service."""
+    found = _by_name(api.items(core(names.lanes, "services"), f"{ROLE}"))
+    return {name: body for name, body in found.items() if _is_role(names, name)}
 
 
 def read_slots(api: Api, names: Names) -> dict[str, Object]:
@@ -72,9 +76,9 @@ def slot_changes(names: Names, found: Services, target: Wanted, mine: int) -> li
 
 
 def epoch(body: Object) -> int:
-    """The epoch on an object; 0 without one."""
+    """The epoch on an object; 0 without one, and for what no writer of ours can have written."""
     value = str((body["metadata"].get("annotations") or {}).get(EPOCH, "0"))
-    return int(value) if value.isdecimal() else 0
+    return _number(value) or 0
 
 
 def guarded(have: Object, annotations: dict[str, str]) -> list[Object]:
@@ -148,10 +152,18 @@ def _like(have: Object, wish: Object, field: str) -> bool:
 
 def _role(body: Object) -> Role:
     annotations = body["metadata"].get("annotations") or {}
-    release = str(annotations.get(RELEASE, ""))
+    release = _number(str(annotations.get(RELEASE, "")))
     lane = (body["spec"].get("selector") or {}).get("lane", "")
-    number = int(release) if release.isdecimal() else None
-    return Role(lane, epoch(body), number, annotations.get(PREVIOUS_LANE, ""))
+    return Role(lane, epoch(body), release, annotations.get(PREVIOUS_LANE, ""))
+
+
+def _is_role(names: Names, service: str) -> bool:
+    return service == names.stable or names.candidate_number(service) is not None
+
+
+def _number(text: str) -> int | None:
+    """A number that we may have written; `int` raises on one of thousands of digits."""
+    return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def _pointer(annotation: str) -> str:

@@ -125,7 +125,7 @@ def previous_release(names: Names, state: State, seen: Seen) -> Known | None:
 def known(names: Names, seen: Seen, release: Serving) -> Known:
     """A once promoted release, from its lane's Deployments."""
     lane = seen.lane(release.lane)
-    runs = lane.release == release.number and lane.answers(names.app)
+    runs = lane.release == release.number and lane.runs(names.app)
     return Known(release.number, release.commit, {}, True, release.lane, runs)
 
 

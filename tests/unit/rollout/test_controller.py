@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from rollout import cli_emergency, push, sequences
 from rollout import controller as module
-from rollout import push
 from rollout.cluster import apps, core
 from rollout.controller import Controller
 from rollout.errors import ApiUnavailable
@@ -21,6 +22,8 @@ from rollout.push import Poller
 from rollout.samplesource import SampleSource
 from rollout.settings import BadSettings
 from rollout.state import Push, Restore, Serving, Size
+from rollout.undo import turn_back
+from rollout.wanted import wanted
 from tests.unit.rollout.fake_api import FakeApi
 from tests.unit.rollout.fake_cluster import (
     NAMES,
@@ -170,6 +173,31 @@ def test_an_undo_to_an_older_release_is_finished_by_the_controller_too(tmp_path:
     assert state(fake).serving.number == 1
     selector = service(fake, NAMES.lanes, "assistant-stable")["spec"]["selector"]
     assert selector == {"app": "gateway", "lane": "blue"}
+
+
+def test_an_undo_without_the_journal_outlives_a_change_of_leader(tmp_path: Path) -> None:
+    fake = installed()
+    run_lane(fake, "green", 2, {RELEASE: "2", EPOCH: "7"})
+    first = state(fake).serving
+    after = replace(
+        state(fake), epoch=7, serving=Serving(2, "green", SHA, now()), previous=first,
+        retained=first, undo_until=now() + 600, retire_at=now() + 600,
+    )  # fmt: skip
+    found = sequences.read(api(fake), NAMES)
+    sequences.shift(api(fake), NAMES, found, wanted(after, NAMES), 7, settle=False)
+    write(fake, after)
+    lost = fake.objects.pop(core(NAMES.control, "configmaps", NAMES.journal))
+    undo = cli_emergency._undo(api(fake), NAMES, None)
+    assert turn_back(api(fake), NAMES, undo, time.monotonic()).moved
+    assert service(fake, NAMES.slots, "s0")["metadata"]["annotations"][EPOCH] == "8"
+    fake.objects[core(NAMES.control, "configmaps", NAMES.journal)] = lost
+    settle(controller(fake, tmp_path))
+    stable = service(fake, NAMES.lanes, "assistant-stable")
+    assert stable["spec"]["selector"]["lane"] == "blue"
+    assert (state(fake).serving.number, state(fake).serving.lane) == (1, "blue")
+    assert state(fake).held[SHA].verdict == "undone"
+    assert state(fake).epoch == 9
+    assert stable["metadata"]["annotations"][EPOCH] == "9"
 
 
 class Clone:

@@ -7,8 +7,8 @@ import pytest
 from rollout import sequences
 from rollout.cluster import core, group
 from rollout.errors import ApiUnavailable, Superseded
-from rollout.names import EPOCH
-from rollout.services import Services, guarded, role_changes, slot_changes
+from rollout.names import EPOCH, RELEASE, ROLE
+from rollout.services import Services, epoch, guarded, read_roles, role_changes, slot_changes
 from rollout.wanted import Wanted
 from tests.unit.rollout.fake_api import FakeApi, Object
 from tests.unit.rollout.fake_cluster import NAMES, api, installed, service
@@ -127,3 +127,21 @@ def test_only_client_services_are_ever_pruned() -> None:
     fake = installed()
     sequences.prune(api(fake), NAMES, ("assistant-stable",))
     assert fake.verbs("delete") == []
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, "9" * 16, "-1", "1.0", " 1", "1\n", "\u0663", ""])
+def test_an_absurd_epoch_counts_as_none_and_stops_nobody(value: str) -> None:
+    fake = installed()
+    metadata = service(fake, NAMES.lanes, "assistant-stable")["metadata"]
+    metadata["annotations"] |= {EPOCH: value, RELEASE: value}
+    assert epoch({"metadata": metadata}) == 0
+    assert found(fake).view(NAMES)[0]["assistant-stable"].release is None
+    sequences.shift(api(fake), NAMES, found(fake), BACK, 2, settle=False)
+    assert epoch(service(fake, NAMES.lanes, "assistant-stable")) == 2
+
+
+def test_a_lane_service_that_is_labelled_as_a_role_is_none() -> None:
+    fake = installed()
+    for name in ("lane-green", "assistant-cx", "assistant-c2"):
+        fake.put(core(NAMES.lanes, "services", name), metadata={"labels": {ROLE: "candidate"}})
+    assert set(read_roles(api(fake), NAMES)) == {"assistant-stable", "assistant-c2"}

@@ -13,6 +13,7 @@ from rollout import cli_emergency, commands, sequences, transitions
 from rollout.cluster import apps, core
 from rollout.errors import RolloutError
 from rollout.names import EPOCH, RELEASE
+from rollout.retained import by_number
 from rollout.state import Phase, Push, Size, State
 from rollout.undo import Seen, turn_back
 from rollout.wanted import wanted
@@ -20,6 +21,7 @@ from tests.unit.rollout.fake_api import FakeApi
 from tests.unit.rollout.fake_cluster import (
     NAMES,
     api,
+    deployment,
     installed,
     now,
     run_lane,
@@ -198,6 +200,27 @@ def test_a_lane_that_no_longer_runs_is_restored_from_its_record() -> None:
     assert "starting release 1 on blue" in undo(fake)
     assert state(fake).restore is not None
     assert service(fake, NAMES.lanes, "assistant-stable")["spec"]["selector"]["lane"] == "green"
+
+
+def test_a_lane_that_was_just_scaled_to_0_is_restored_though_its_gateways_are_still_ready() -> None:
+    fake = installed()
+    promoted(fake)
+    fake.objects[apps(NAMES.lanes, "gateway-blue")]["spec"]["replicas"] = 0
+    assert not by_number(api(fake), NAMES, 1).runs
+    assert "starting release 1 on blue" in undo(fake)
+    assert service(fake, NAMES.lanes, "assistant-stable")["spec"]["selector"]["lane"] == "green"
+
+
+@pytest.mark.parametrize(("ready", "runs"), [(0, False), (1, True)])
+def test_a_lane_runs_only_with_a_ready_pod_of_every_part(ready: int, runs: bool) -> None:
+    fake = installed()
+    promoted(fake)
+    body = deployment("blue", part="pipeline")
+    body["metadata"] |= {"annotations": {RELEASE: "1", EPOCH: "1"}, "generation": 1}
+    body["spec"]["replicas"] = 2
+    fake.put(apps(NAMES.lanes, "pipeline-blue"), **body, status={"readyReplicas": ready})
+    assert by_number(api(fake), NAMES, 1).runs is runs
+    assert ("release 1 serves on blue" in undo(fake)) is runs
 
 
 def test_a_known_release_of_the_seen_lane_is_up_only_with_a_ready_gateway() -> None:
