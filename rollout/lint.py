@@ -11,16 +11,20 @@ from typing import Literal
 from rollout import patches
 from rollout.compare import against, pair
 from rollout.finding import Finding
-from rollout.names import LANES, Names
+from rollout.names import LANES, STAGING, Names
 from rollout.render import Manifest, RenderError, render
 from rollout.rules import (
     Rule,
     applied,
     at_home,
     image_by_digest,
+    lane_of,
+    no_marks,
     no_role,
     no_size,
+    own_lane,
     own_subjects,
+    plain_service,
     secure_pod,
 )
 
@@ -31,15 +35,21 @@ Kind = Literal["canary", "prod", "staging", "platform"]
 
 def lint(objects: Sequence[Manifest], kind: Kind) -> list[Finding]:
     """What is wrong with the rendered `objects` of an overlay of this kind."""
-    names = Names()
     rules: list[Rule] = [image_by_digest, no_role]
+    found: list[Finding] = []
     if kind == "platform":
         rules += [own_subjects(objects)]
-    elif kind == "staging":
-        rules += [applied, no_size, secure_pod, at_home(names.staging, ("staging",))]
     else:
-        rules += [applied, no_size, secure_pod, at_home(names.lanes, LANES)]
-    return [finding for item in objects for rule in rules for finding in rule(item)]
+        names, staging = Names(), kind == "staging"
+        rules += [applied, no_size, no_marks, secure_pod, plain_service]
+        rules += [at_home(names.staging if staging else names.lanes)]
+        lane = lane_of(objects, (STAGING,) if staging else LANES)
+        if lane:
+            rules += [own_lane(lane)]
+        else:
+            what = "its Deployments are not all labelled with one lane"
+            found.append(Finding("lane", f"overlay {kind}", what, "use one lane component"))
+    return found + [finding for item in objects for rule in rules for finding in rule(item)]
 
 
 def examine(checkout: Path, lane: str, previous: Sequence[Manifest] | None = None) -> list[Finding]:

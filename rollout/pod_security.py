@@ -14,6 +14,7 @@ Spec = dict[str, Any]
 
 VOLUMES = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim"}
 VOLUMES |= {"projected", "secret"}
+PROJECTED = {"configMap", "downwardAPI", "secret"}
 PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 
 
@@ -29,6 +30,15 @@ def weaknesses(pod: Spec, *, probes: bool = True) -> Iterator[str]:
             for probe in PROBES:
                 if probe not in container:
                     yield f"container {container.get('name')} has no {probe}"
+
+
+def privileges(pod: Spec) -> Iterator[str]:
+    """One phrase for each thing that a platform's pod may ask for, but no candidate's."""
+    for field in ("priorityClassName", "priority"):
+        if field in pod:
+            yield f"{field} is set: it could evict the pods of the other lane"
+    if "serviceAccount" in pod:
+        yield "serviceAccount is set: it is another name for serviceAccountName"
 
 
 def _pod(pod: Spec) -> Iterator[str]:
@@ -50,6 +60,9 @@ def _volumes(pod: Spec) -> Iterator[str]:
             yield f"volume {name} is of a kind that a restricted pod may not have"
         if "emptyDir" in volume and "sizeLimit" not in (volume["emptyDir"] or {}):
             yield f"emptyDir {name} has no sizeLimit"
+        for source in (volume.get("projected") or {}).get("sources") or []:
+            for kind in sorted(set(source) - PROJECTED):
+                yield f"volume {name} projects a {kind}"
 
 
 def _container(container: Spec, pod: Spec) -> Iterator[str]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from rollout.finding import Finding
-from rollout.names import WANTED_REPLICAS, Names
-from rollout.pod_security import weaknesses
+from rollout.names import EPOCH, PREVIOUS_LANE, RELEASE, ROLE, WANTED_REPLICAS, Names
+from rollout.pod_security import privileges, weaknesses
 from rollout.render import Manifest
 
 Rule = Callable[[Manifest], Iterator[Finding]]
@@ -19,6 +19,15 @@ APPLIED = frozenset(
 """The only kinds that the controller applies: a commit cannot widen its own rights."""
 WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
 SUBJECTS = ("RoleBinding", "ClusterRoleBinding")
+MARKS = (EPOCH, PREVIOUS_LANE, RELEASE, ROLE)
+"""Labels and annotations by which the controller knows its own work."""
+METADATA = (("metadata",), ("spec", "template", "metadata"))
+LANE_LABELS = {
+    "Service": ["spec.selector"],
+    "PodDisruptionBudget": ["spec.selector.matchLabels"],
+    "Deployment": ["spec.selector.matchLabels", "spec.template.metadata.labels"],
+}
+"""Where an object names a lane besides its own labels, by kind."""
 _DIGEST = re.compile(r"[^@]+/[^@]+@sha256:[0-9a-f]{64}")
 _HASH = re.compile(r"-[a-z0-9]{10}$")
 _NAMES = Names()
@@ -68,12 +77,33 @@ def no_size(item: Manifest) -> Iterator[Finding]:
             yield _finding("size", item, what, "give a whole number from 1 to 999")
 
 
+def no_marks(item: Manifest) -> Iterator[Finding]:
+    """No object carries the controller's marks: only the controller says what serves."""
+    for path in METADATA:
+        for field in ("labels", "annotations"):
+            for mark in sorted(_at(item, *path, field).keys() & set(MARKS)):
+                what = f"{'.'.join((*path, field))} has {mark}"
+                yield _finding("owned", item, what, "remove it: the controller writes it")
+
+
+def plain_service(item: Manifest) -> Iterator[Finding]:
+    """A Service is reached inside the cluster only, and leads to pods that are ready."""
+    if item["kind"] != "Service":
+        return
+    spec, remedy = _at(item, "spec"), "remove it: write it as in deploy/base/assistant"
+    if (spec.get("type") or "ClusterIP") not in ("ClusterIP", "ExternalName"):
+        yield _finding("service", item, f"its type is {spec['type']}", remedy)
+    for field in ("externalIPs", "publishNotReadyAddresses"):
+        if spec.get(field):
+            yield _finding("service", item, f"spec.{field} is set", remedy)
+
+
 def secure_pod(item: Manifest) -> Iterator[Finding]:
     """Every pod is as restricted as it can be, and none gets an API token."""
     pod = pod_of(item)
     if not pod:
         return
-    for weakness in weaknesses(pod):
+    for weakness in [*weaknesses(pod), *privileges(pod)]:
         yield _finding("pod", item, weakness, "write it as in deploy/base/assistant")
     account = pod.get("serviceAccountName", "default")
     if account != "default" or pod.get("automountServiceAccountToken"):
@@ -81,21 +111,68 @@ def secure_pod(item: Manifest) -> Iterator[Finding]:
         yield _finding("account", item, f"it runs as service account {account}", remedy)
 
 
-def at_home(namespace: str, lanes: Sequence[str]) -> Rule:
-    """A rule: objects stay in `namespace`, and their names end in one of `lanes`."""
+def at_home(namespace: str) -> Rule:
+    """A rule: objects stay in `namespace`."""
 
     def rule(item: Manifest) -> Iterator[Finding]:
-        found, name = item["metadata"].get("namespace"), item["metadata"]["name"]
+        found = item["metadata"].get("namespace")
         if found != namespace:
             what = f"its namespace is {found or 'not set'}"
             yield _finding("namespace", item, what, f"set it to {namespace}")
-        # A generated ConfigMap ends in a hash of what it says.
-        stem = _HASH.sub("", name) if item["kind"] == "ConfigMap" else name
-        if stem.rsplit("-", 1)[-1] not in lanes:
-            remedy = "use the lane component, which adds the suffix"
-            yield _finding("lane", item, "its name does not end in its lane", remedy)
 
     return rule
+
+
+def lane_of(objects: Sequence[Manifest], lanes: Sequence[str]) -> str:
+    """The one of `lanes` that every Deployment is labelled with; empty if there is none."""
+    found = {
+        str(_at(item, "metadata", "labels").get("lane"))
+        for item in objects
+        if item["kind"] == "Deployment"
+    }
+    return next((lane for lane in lanes if found == {lane}), "")
+
+
+def own_lane(lane: str) -> Rule:
+    """A rule: an object is named for `lane`, labelled with it, and chooses only its pods."""
+
+    def rule(item: Manifest) -> Iterator[Finding]:
+        kind, name = item["kind"], item["metadata"]["name"]
+        remedy = f"use the component lane-{lane}, which sets it"
+        # A generated ConfigMap ends in a hash of what it says.
+        stem = _HASH.sub("", name) if kind == "ConfigMap" else name
+        if not stem.endswith(f"-{lane}"):
+            yield _finding("lane", item, f"its name does not end in -{lane}", remedy)
+        for path in ["metadata.labels", *LANE_LABELS.get(kind, [])]:
+            found = _at(item, *path.split(".")).get("lane")
+            if found != lane:
+                yield _finding("lane", item, f"{path}.lane is {found!r}, not {lane}", remedy)
+        target = _at(item, "spec", "scaleTargetRef").get("name")
+        if kind == "HorizontalPodAutoscaler" and not str(target).endswith(f"-{lane}"):
+            yield _finding("lane", item, f"it scales {target!r}, which is not {lane}'s", remedy)
+        if (kind, name) == ("Service", f"lane-{lane}"):
+            yield from _entrance(item, lane)
+
+    return rule
+
+
+def _entrance(item: Manifest, lane: str) -> Iterator[Finding]:
+    """Scenarios judge a lane through this Service: it leads to that lane's gateway only."""
+    spec, remedy = _at(item, "spec"), "write it as in deploy/base/assistant/gateway.yaml"
+    selector = {"app": _NAMES.app, "lane": lane}
+    if spec.get("selector") != selector:
+        yield _finding("service", item, f"spec.selector is not {selector}", remedy)
+    for field in sorted(spec.keys() - {"type", "selector", "ports"}):
+        yield _finding("service", item, f"spec.{field} is set", remedy)
+    given = spec.get("ports")
+    ports = [
+        {"protocol": "TCP", **_at({"port": port}, "port"), "name": ""}
+        for port in (given if isinstance(given, list) else [])
+    ]
+    wanted = {"name": "", "protocol": "TCP", "port": _NAMES.port}
+    if ports not in ([{**wanted, "targetPort": to}] for to in ("admin", _NAMES.admin_port)):
+        what = f"spec.ports is not one port {_NAMES.port} that leads to admin"
+        yield _finding("service", item, what, remedy)
 
 
 def own_subjects(objects: Sequence[Manifest]) -> Rule:
@@ -122,6 +199,14 @@ def pod_of(item: Manifest) -> dict[str, Any]:
     if item["kind"] not in WORKLOADS:
         return {}
     return dict(item.get("spec", {}).get("template", {}).get("spec", {}))
+
+
+def _at(item: Manifest, *path: str) -> dict[str, Any]:
+    """The map at `path`; empty where there is none."""
+    here: Any = item
+    for key in path:
+        here = here.get(key) if isinstance(here, dict) else None
+    return here if isinstance(here, dict) else {}
 
 
 def _finding(code: str, item: Manifest, what: str, remedy: str) -> Finding:

@@ -48,6 +48,10 @@ def pod(objects):
     return one(objects, "Deployment")["spec"]["template"]["spec"]
 
 
+def projected(kind):
+    return {"name": "x", "projected": {"sources": [{kind: {"path": "x"}}]}}
+
+
 def codes(findings):
     return {finding.code for finding in findings}
 
@@ -91,8 +95,10 @@ def test_replicas_in_a_lane_are_found(objects):
 
 
 def test_the_minimum_of_an_autoscaler_is_the_controllers_too(objects):
-    metadata = {"name": "gateway-blue", "namespace": "switchyard"}
-    spec = {"minReplicas": 2, "maxReplicas": 4}
+    labels = {"app": "gateway", "lane": "blue"}
+    metadata = {"name": "gateway-blue", "namespace": "switchyard", "labels": labels}
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "gateway-blue"}
+    spec = {"minReplicas": 2, "maxReplicas": 4, "scaleTargetRef": target}
     kind = "HorizontalPodAutoscaler"
     objects.append(
         {"apiVersion": "autoscaling/v2", "kind": kind, "metadata": metadata, "spec": spec}
@@ -135,10 +141,16 @@ def test_a_name_without_its_lane_is_found(objects):
 
 @pytest.mark.parametrize(
     ("name", "found"),
-    [("words-blue", set()), ("words-blue-6ghd2gcmd9", set()), ("words-6ghd2gcmd9", {"lane"})],
+    [
+        ("words-blue", set()),
+        ("words-blue-6ghd2gcmd9", set()),
+        ("words-6ghd2gcmd9", {"lane"}),
+        ("words-green", {"lane"}),
+        ("words-green-6ghd2gcmd9", {"lane"}),
+    ],
 )
 def test_a_config_map_ends_in_its_lane_or_in_that_and_a_hash(objects, name, found):
-    metadata = {"name": name, "namespace": "switchyard"}
+    metadata = {"name": name, "namespace": "switchyard", "labels": {"lane": "blue"}}
     objects.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {}})
     assert codes(lint(objects, "prod")) == found
 
@@ -149,6 +161,11 @@ def test_a_config_map_ends_in_its_lane_or_in_that_and_a_hash(objects, name, foun
         (lambda spec: spec.update(hostNetwork=True), "hostNetwork"),
         (lambda spec: spec["volumes"].append({"name": "x", "hostPath": {"path": "/"}}), "volume x"),
         (lambda spec: spec["volumes"].append({"name": "x", "emptyDir": {}}), "sizeLimit"),
+        (lambda spec: spec["volumes"].append(projected("serviceAccountToken")), "projects a"),
+        (lambda spec: spec["volumes"].append(projected("clusterTrustBundle")), "projects a"),
+        (lambda spec: spec.update(priorityClassName="system-node-critical"), "priorityClassName"),
+        (lambda spec: spec.update(priority=1000), "priority is set"),
+        (lambda spec: spec.update(serviceAccount="rollout"), "serviceAccount is set"),
         (lambda spec: spec["securityContext"].update(runAsUser=0), "root"),
         (lambda spec: spec["securityContext"].pop("seccompProfile"), "seccomp"),
         (lambda spec: spec["containers"][0].pop("securityContext"), "write to its root"),
@@ -173,6 +190,12 @@ def test_a_pod_that_is_less_restricted_is_found(objects, change, said):
     findings = lint(objects, "canary")
     assert codes(findings) == {"pod"}
     assert any(said in finding.what for finding in findings)
+
+
+@pytest.mark.parametrize("kind", ["configMap", "secret", "downwardAPI"])
+def test_a_volume_may_project_what_a_pod_may_mount_anyway(objects, kind):
+    pod(objects)["volumes"].append(projected(kind))
+    assert lint(objects, "prod") == []
 
 
 def test_a_lane_part_with_rights_of_its_own_is_found(objects):
