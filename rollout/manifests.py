@@ -60,7 +60,8 @@ def neutral_hash(manifests: list[Manifest]) -> str:
 def lane_of(manifests: list[Manifest]) -> str:
     """The one lane that the Deployments are labelled with. Raises BadManifest."""
     lanes = {
-        str(one["metadata"].get("labels", {}).get("lane", "")) for one in _deployments(manifests)
+        str((one["metadata"].get("labels") or {}).get("lane", ""))
+        for one in _deployments(manifests)
     }
     if len(lanes) != 1 or not lanes <= {*LANES, "staging"}:
         raise BadManifest(f"Deployments of the lanes {sorted(lanes)}: render one lane's overlay")
