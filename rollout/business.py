@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from rollout.errors import RolloutError
 from rollout.jobs import Handle
@@ -26,23 +27,30 @@ def judge(
     *,
     runs: int | None = None,
     limits: Limits | None = None,
+    tries: int = 1,
 ) -> Job:
     """Run every scenario; `runs` shortens each (a rehearsal), `limits` replaces its own.
 
-    `tokens` gives the bearer token of a synthetic customer.
+    `tokens` gives the bearer token of a synthetic customer. A scenario may be
+    tried `tries` times: a rehearsal's pods have only just started, and one slow
+    first connection is not the release's fault; a wrong answer is wrong again.
     """
     scenarios = read(texts)
     lines = []
     for scenario in scenarios:
         wanted = replace(scenario, runs=runs) if runs else scenario
         handle.say(f"{scenario.name}: 0 of {wanted.runs} runs")
-        outcome = run(
+        play = partial(
+            run,
             wanted,
             address,
             tokens(scenario.customer),
             limits=limits,
             progress=_progress(handle, scenario.name),
         )
+        outcome = play()
+        for _ in range(tries - 1):
+            outcome = outcome if outcome.passed else play()
         if not outcome.passed:
             return Job(kind, number, done=True, why=f"{scenario.name}: {outcome.why}")
         lines.append(f"{scenario.name}: {outcome.why}")

@@ -17,6 +17,8 @@ from rollout.services import Services
 from rollout.settings import Settings
 from rollout.state import State
 
+REHEARSAL_TRIES = 2
+
 
 @dataclass(kw_only=True)
 class Performer(Mover):
@@ -87,6 +89,7 @@ class Performer(Mover):
                         handle,
                         runs=self.settings.rehearsal_runs,
                         limits=self.settings.rehearsal_limits,
+                        tries=REHEARSAL_TRIES,
                     )
                 )
 

@@ -32,6 +32,7 @@ turns:
 class Assistant(ThreadingHTTPServer):
     daemon_threads = True
     text = "your ticket"
+    stumbles = 0
     tokens: set[str] = set()  # noqa: RUF012
 
 
@@ -42,9 +43,11 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
         self.server.tokens.add(self.headers["Authorization"])
+        text = self.server.text if self.server.stumbles <= 0 else "please wait"
+        self.server.stumbles -= 1
         meta = {"intent": "other", "language": "en", "facts": [], "ticket": None}
         events = [
-            ("meta", meta), ("delta", {"text": self.server.text}), ("done", {"status": "ok"}),
+            ("meta", meta), ("delta", {"text": text}), ("done", {"status": "ok"}),
         ]  # fmt: skip
         body = "".join(f"event: {kind}\ndata: {json.dumps(data)}\n\n" for kind, data in events)
         self.send_response(200)
@@ -68,13 +71,13 @@ def assistant() -> Iterator[Assistant]:
 
 
 def judge(
-    assistant: Assistant, texts: dict[str, str], runs: int | None = None
+    assistant: Assistant, texts: dict[str, str], runs: int | None = None, tries: int = 1
 ) -> tuple[Job, list[str]]:
     said: list[str] = []
     address = f"http://127.0.0.1:{assistant.server_address[1]}"
     job = business.judge(
         JobKind.SCENARIOS, 2, texts, address, lambda who: f"token-of-{who}", Handle(said.append),
-        runs=runs,
+        runs=runs, tries=tries,
     )  # fmt: skip
     return job, said
 
@@ -168,3 +171,14 @@ def test_staging_that_does_not_come_up_is_a_failure_in_time(
     )
     with pytest.raises(NotReady, match="staging not Ready within 0 s"):
         stage.hold(Handle(lambda _: None), 0.1, lambda address: None)
+
+
+@pytest.mark.parametrize(
+    ("stumbles", "tries", "passed"), [(1, 1, False), (1, 2, True), (9, 2, False)]
+)
+def test_a_rehearsal_may_stumble_once_but_a_wrong_answer_is_wrong_again(
+    assistant: Assistant, stumbles: int, tries: int, passed: bool
+) -> None:
+    assistant.stumbles = stumbles
+    job, _ = judge(assistant, {"greeting.en.yaml": TEXT}, runs=1, tries=tries)
+    assert job.passed is passed
