@@ -326,7 +326,7 @@ class Clients:
 def ask(address: str) -> str:
     """The lane that answers a new connection, or the error."""
     try:
-        with urllib.request.urlopen(f"http://{address}/", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://{address}/", timeout=10) as answer:
             return str(answer.headers["X-Switchyard-Lane"])
     except OSError as error:
         return f"{type(error).__name__}: {error}"
