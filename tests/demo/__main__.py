@@ -197,8 +197,12 @@ class Demo:
     def report(self, fleet: Fleet) -> int:
         self.timeline.heading("What each client saw")
         print(f"{'client':<12} {'requests':>8} {'failed':>7}  lanes")
-        for name, count, bad, lanes in verdict.by_client(fleet.seen):
+        for name, count, bad, lanes in verdict.by_client(
+            row for row in fleet.seen if row["client"]
+        ):
             print(f"{name:<12} {count:>8} {bad:>7}  {lanes}")
+        repeated = sum(1 for row in fleet.seen if row.get("repeated_lookup"))
+        print(f"{repeated} lookups went unanswered for 2 s and were asked again")
         for row in verdict.failed(fleet.seen)[:5]:
             print(f"  failed: {json.dumps(row, ensure_ascii=False)[:400]}")
         self.timeline.heading("Promises")

@@ -95,6 +95,9 @@ class Fleet:
             "restartPolicy": "Never",
             "terminationGracePeriodSeconds": 1,
             "automountServiceAccountToken": False,
+            "dnsConfig": {
+                "options": [{"name": "timeout", "value": "2"}, {"name": "attempts", "value": "1"}]
+            },
             "securityContext": {
                 "runAsNonRoot": True,
                 "runAsUser": 10001,
