@@ -6,6 +6,7 @@ import json
 import secrets
 import subprocess
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -115,6 +116,8 @@ def held_still() -> Iterator[Api]:
         found["spec"]["holderIdentity"] = identity
         api.replace(path, found)
     assert lease.hold()
+    # The controller sees that it lost the Lease when it renews, not before.
+    time.sleep(RENEW_S + 1)
     keeper = threading.Thread(target=_keep, args=(lease, ended), daemon=True)
     keeper.start()
     try:
