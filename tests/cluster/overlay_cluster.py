@@ -18,7 +18,7 @@ import yaml
 from deploy.cluster.topology import cluster
 from rollout import access, journal
 from rollout.cluster import Api, Object, core, group
-from rollout.lease import API, Lease
+from rollout.lease import API, RENEW_S, Lease
 from rollout.names import Names
 from rollout.render import kubectl
 
