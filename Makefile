@@ -15,7 +15,7 @@ else
 START_CLUSTER := @echo "using the cluster of KUBECONFIG=$(KUBECONFIG)"
 endif
 
-.PHONY: help run up demo down check test unit integration cluster images verify-images \
+.PHONY: help packages run up demo down check test unit integration cluster images verify-images \
         lock format bench-split bench-undo
 
 help: ## what each target does
@@ -27,10 +27,13 @@ help: ## what each target does
 	.venv/bin/pip install --quiet --no-deps --require-hashes -r requirements.lock
 	@touch $@
 
-run: .venv/ready ## the assistant on this machine, without Kubernetes (Ctrl-C ends it)
+packages: .venv/ready
+	@$(PYTHON) -m deploy.cluster.packages
+
+run: packages ## the assistant on this machine, without Kubernetes (Ctrl-C ends it)
 	$(PYTHON) -m apps.local
 
-up: .venv/ready ## a Kubernetes with everything on it (or on the cluster of KUBECONFIG)
+up: packages ## a Kubernetes with everything on it (or on the cluster of KUBECONFIG)
 	$(START_CLUSTER)
 	$(PYTHON) -m images build --push
 	$(PYTHON) -m deploy.apply
@@ -41,20 +44,20 @@ down: .venv/ready ## stop the local cluster and leave nothing behind
 demo: up ## the main job, from signed push to undo, with a timeline
 	$(PYTHON) -m tests.demo
 
-images: .venv/ready ## build and push the images, write images/images.lock
+images: packages ## build and push the images, write images/images.lock
 	$(START_CLUSTER)
 	$(PYTHON) -m images build --push
 
 verify-images: .venv/ready ## look into each built image: user, entry, setuid files
 	$(PYTHON) -m images check
 
-check: .venv/ready ## lint, types and unit tests
+check: packages ## lint, types and unit tests
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy apps rollout images deploy
 	$(PYTHON) -m pytest -q tests/unit
 
-integration: .venv/ready tests/.packages ## tests with a real PostgreSQL, Triton, git, registry and browser
+integration: packages tests/.packages ## tests with a real PostgreSQL, Triton, git, registry and browser
 	$(PYTHON) -m pytest -q tests/integration tests/browser
 
 cluster: up tests/.packages ## tests on the running cluster, the demo among them

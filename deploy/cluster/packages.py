@@ -1,4 +1,7 @@
-"""The Debian packages that the cluster and the image builds stand on."""
+"""The Debian packages that the cluster, the image builds and `make run` stand on.
+
+`python -m deploy.cluster.packages` installs what is missing.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,7 @@ PACKAGES = (
     "libc6-dev",
     "libpython3.11",
     "mmdebstrap",
+    "openssh-client",
     "openssl",
     "python3-venv",
     "runc",
@@ -75,3 +79,10 @@ def _services_stay_stopped() -> Iterator[None]:
         yield
     finally:
         policy.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    try:
+        install_missing()
+    except ClusterError as error:
+        sys.exit(f"packages: {error}")
