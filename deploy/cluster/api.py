@@ -8,6 +8,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -46,16 +47,29 @@ class Api:
     def ready(self) -> bool:
         return self.get("/readyz") is not None
 
-    def node_ready(self, name: str) -> bool:
+    def node_ready(self, name: str, since: float) -> bool:
+        """Whether the kubelet that started at `since` (seconds since the epoch) says Ready."""
         body = self.get(f"/api/v1/nodes/{name}")
-        return body is not None and node_is_ready(json.loads(body))
+        return body is not None and node_is_ready(json.loads(body), since)
 
 
-def node_is_ready(node: dict[str, Any]) -> bool:
-    """Whether a Node object has the condition Ready, and nothing keeps pods from it."""
+def node_is_ready(node: dict[str, Any], since: float) -> bool:
+    """Whether a Node object was Ready at `since` or later, and nothing keeps pods from it.
+
+    A kubelet that starts again finds the Ready of the one before it in the object, and
+    takes it back with its own first report.
+    """
     conditions = node.get("status", {}).get("conditions", [])
-    ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+    ready = any(
+        c["type"] == "Ready" and c["status"] == "True" and _seconds(c) >= int(since)
+        for c in conditions
+    )
     return ready and not node.get("spec", {}).get("taints")
+
+
+def _seconds(condition: dict[str, Any]) -> float:
+    """When the condition was last reported, in whole seconds since the epoch."""
+    return datetime.fromisoformat(condition["lastHeartbeatTime"]).timestamp()
 
 
 def wait(question: Callable[[], bool], what: str, log: Path | str, seconds: float = 120) -> None:

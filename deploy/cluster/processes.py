@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,12 @@ def identify(pid: int) -> Process | None:
 
 def alive(process: Process) -> bool:
     return identify(process.pid) == process
+
+
+def started(process: Process) -> float:
+    """When the process started, in seconds since the epoch."""
+    since_boot = process.start / os.sysconf("SC_CLK_TCK")
+    return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + since_boot
 
 
 def watch(process: Process) -> int | None:

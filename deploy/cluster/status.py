@@ -67,11 +67,19 @@ def status(cluster: Cluster) -> Status:
         name=cluster.name,
         supervised=supervisor(cluster) is not None,
         api_ready=client.ready(),
-        node_ready=client.node_ready(cluster.name),
+        node_ready=node_ready(cluster, client),
         kubeconfig=str(cluster.kubeconfig),
         api=cluster.api_url,
         registry=cluster.registry,
         components=states,
+    )
+
+
+def node_ready(cluster: Cluster, client: Api) -> bool:
+    """Whether the kubelet that runs now has said that the node is Ready."""
+    kubelet = read_records(cluster.run).get("kubelet")
+    return kubelet is not None and client.node_ready(
+        cluster.name, processes.started(kubelet.process)
     )
 
 

@@ -25,7 +25,7 @@ from deploy.cluster.errors import ClusterError
 from deploy.cluster.keeper import reachable
 from deploy.cluster.processes import Process
 from deploy.cluster.records import read_records
-from deploy.cluster.status import component_states
+from deploy.cluster.status import component_states, node_ready
 from deploy.cluster.steps import step
 from deploy.cluster.topology import Cluster
 from deploy.cluster.wish import supervisor, write_wish
@@ -60,14 +60,15 @@ def up(cluster: Cluster) -> None:
 def settle(cluster: Cluster) -> None:
     """Wait until every component runs as wished, the API server answers and the node is Ready."""
     client = api.Api(cluster)
-    name = cluster.name
     with step("components"):
         for item in component_states(cluster):
             api.wait(partial(_running, cluster, item.name), f"{item.name} not running", item.log)
     with step("API server"):
         api.wait(client.ready, "API server not ready", cluster.logs / "kube-apiserver.log")
     with step("node Ready"):
-        api.wait(lambda: client.node_ready(name), "node not Ready", cluster.logs / "kubelet.log")
+        api.wait(
+            partial(node_ready, cluster, client), "node not Ready", cluster.logs / "kubelet.log"
+        )
 
 
 def _running(cluster: Cluster, name: str) -> bool:

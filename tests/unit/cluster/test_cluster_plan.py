@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import subprocess
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from deploy.cluster import (
     network,
     packages,
     pause_image,
+    processes,
     toml,
     topology,
 )
@@ -243,11 +246,33 @@ def test_pause_image_depends_on_nothing_but_the_binary() -> None:
     assert pause_image.archive(b"elf") != pause_image.archive(b"elf2")
 
 
+def _node(**changed: Any) -> dict[str, Any]:
+    condition = {"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-01T00:00:07Z"}
+    return {"status": {"conditions": [{**condition, **changed}]}}
+
+
+REPORTED = 1767225607.0
+
+
 def test_node_with_a_taint_is_not_ready() -> None:
-    ready: dict[str, Any] = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
-    assert node_is_ready(ready)
-    assert not node_is_ready({**ready, "spec": {"taints": [{"key": "not-ready"}]}})
-    assert not node_is_ready({"status": {}})
+    assert node_is_ready(_node(), REPORTED)
+    assert not node_is_ready({**_node(), "spec": {"taints": [{"key": "not-ready"}]}}, REPORTED)
+    assert not node_is_ready(_node(status="False"), REPORTED)
+    assert not node_is_ready({"status": {}}, REPORTED)
+
+
+def test_ready_of_the_kubelet_before_is_not_this_kubelets() -> None:
+    assert node_is_ready(_node(), REPORTED + 0.9)  # the report has whole seconds
+    assert not node_is_ready(_node(), REPORTED + 1)
+
+
+def test_a_process_knows_when_it_started() -> None:
+    begun = time.time()
+    with subprocess.Popen(["/usr/bin/sleep", "20"]) as child:
+        known = processes.identify(child.pid)
+        assert known is not None
+        assert abs(processes.started(known) - begun) < 5
+        child.kill()
 
 
 def test_the_first_clusters_memory_of_the_host_wins() -> None:
