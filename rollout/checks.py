@@ -17,19 +17,23 @@ from rollout.rendered import CANARY, PROD, STAGING, Rendered
 def lint_tree(
     repository: Repository, commit: str, tree: Path, rendered: Rendered, base: Record
 ) -> list[str]:
-    """Every overlay by its rules, patches that match nothing, and what must stay equal."""
+    """The lane's overlays by their rules, patches that match nothing, and what must stay equal."""
     lane = manifests.lane_of(rendered.canary)
     overlays: list[tuple[Kind, str, list[Manifest]]] = [
         ("canary", CANARY.format(lane=lane), rendered.canary),
         ("prod", PROD.format(lane=lane), rendered.prod),
     ]
-    if rendered.staging:
-        overlays.append(("staging", STAGING, rendered.staging))
     found: list[Finding] = []
     for kind, overlay, objects in overlays:
         found += lint(objects, kind) + patches.unmatched(tree, overlay)
     found += pair(rendered.canary, rendered.prod)
     found += against(manifests.for_lane(base.manifests, lane), rendered.canary)
+    return list(dict.fromkeys(str(finding) for finding in found))
+
+
+def lint_staging(tree: Path, objects: list[Manifest]) -> list[str]:
+    """Staging's overlay by its rules, and its patches that match nothing."""
+    found = lint(objects, "staging") + patches.unmatched(tree, STAGING)
     return list(dict.fromkeys(str(finding) for finding in found))
 
 

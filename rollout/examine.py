@@ -14,7 +14,7 @@ from rollout import manifests, trust
 from rollout.git import GitError, Repository
 from rollout.observation import Job, JobKind
 from rollout.records import Record
-from rollout.rendered import Rendered, Unfit, render_all
+from rollout.rendered import Rendered, Unfit, render_lane
 from rollout.settings import Settings
 from rollout.state import Candidate, Held
 
@@ -40,7 +40,6 @@ def examine(
     repository: Repository,
     subject: Subject,
     *,
-    rehearse: bool,
     checks: list[Check],
     say: Callable[[str], None],
 ) -> tuple[Job, Record]:
@@ -57,7 +56,7 @@ def examine(
         tree = Path(folder, "tree")
         say("rendering")
         repository.checkout(candidate.commit, tree)
-        rendered = render_all(tree, candidate.lane, rehearse)
+        rendered = render_lane(tree, candidate.lane)
         say("linting")
         found = (check(repository, candidate.commit, tree, rendered, base) for check in checks)
         refuse_if([line for lines in found for line in lines])
@@ -140,7 +139,6 @@ def make_record(repository: Repository, subject: Subject, rendered: Rendered) ->
         sizes=manifests.sizes(rendered.canary, rendered.prod),
         scenarios=scenarios(repository, commit, subject.base),
         manifests=rendered.canary,
-        staging=rendered.staging,
     )
 
 

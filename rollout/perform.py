@@ -15,6 +15,7 @@ from rollout.rehearsal import Rehearsal
 from rollout.secrets import Tokens
 from rollout.services import Services
 from rollout.settings import Settings
+from rollout.staged import staged
 from rollout.state import State
 
 REHEARSAL_TRIES = 2
@@ -56,7 +57,6 @@ class Performer(Mover):
             job, record = examine.examine(
                 self.repository(),
                 subject,
-                rehearse=bool(self.names.staging),
                 checks=self.checks,
                 say=handle.say,
             )
@@ -72,10 +72,11 @@ class Performer(Mover):
 
         def work(handle: Handle) -> Job:
             number = candidate.number
-            record = self.record(number)
-            if not record.staging:
+            if not self.names.staging:
                 return Job(JobKind.REHEARSE, number, done=True, passed=True, why="no staging here")
-            texts = examine.examination(self.record(serving), record)
+            handle.say("staging: rendering")
+            manifests = staged(self.repository(), candidate.commit)
+            texts = examine.examination(self.record(serving), self.record(number))
             results: list[Job] = []
 
             def play(address: str) -> None:
@@ -93,7 +94,7 @@ class Performer(Mover):
                     )
                 )
 
-            stage = Rehearsal(self.api, self.names, record.staging, number, state.epoch)
+            stage = Rehearsal(self.api, self.names, manifests, number, state.epoch)
             stage.hold(handle, self.settings.plan.start_max_s, play)
             return results[0]
 

@@ -16,7 +16,7 @@ from rollout.state import Ended, Size
 
 LABEL = "switchyard/record"
 MAX_BYTES = 900_000
-_PACKED = ("manifests", "staging", "scenarios")
+_PACKED = ("manifests", "scenarios")
 
 
 class BadRecord(RolloutError):
@@ -48,8 +48,6 @@ class Record:
     verdict_at: float | None = None
     promoted_at: float | None = None
     manifests: list[dict[str, Any]] = field(default_factory=list)
-    staging: list[dict[str, Any]] = field(default_factory=list)
-    """Staging's manifests, for the rehearsal; empty once the verdict is in."""
 
     def known(self, runs_on: str | None) -> Known:
         """As an undo sees it; `runs_on`: the lane that is up with it now."""
@@ -98,9 +96,7 @@ def conclude(api: Api, names: Names, ended: Ended) -> None:
     found = api.get(path)
     if found is None:
         return
-    record = replace(
-        parse(found), verdict=ended.verdict, why=ended.why, verdict_at=ended.at, staging=[]
-    )
+    record = replace(parse(found), verdict=ended.verdict, why=ended.why, verdict_at=ended.at)
     if ended.verdict == "promoted":
         record = replace(record, promoted_at=ended.at)
     body = build(names, record)

@@ -1,9 +1,10 @@
-"""A release's overlays, rendered from a checkout."""
+"""A release's overlays, rendered from a checkout: its lane's first, staging's when it is needed."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rollout.errors import RolloutError
@@ -21,20 +22,25 @@ class Unfit(RolloutError):
 
 @dataclass(frozen=True)
 class Rendered:
-    """A release's manifests; `staging` is empty where there is no rehearsal."""
+    """A release's manifests for one lane."""
 
     canary: list[Manifest]
     prod: list[Manifest]
-    staging: list[Manifest]
 
 
-def render_all(tree: Path, lane: str, rehearse: bool) -> Rendered:
-    """Render a lane's overlays, and staging's, at once. Raises Unfit."""
-    overlays = [CANARY.format(lane=lane), PROD.format(lane=lane)]
-    overlays += [STAGING] if rehearse else []
+def render_lane(tree: Path, lane: str) -> Rendered:
+    """Render a lane's two overlays at once. Raises Unfit."""
+    overlays = (CANARY.format(lane=lane), PROD.format(lane=lane))
     try:
         with ThreadPoolExecutor(len(overlays)) as pool:
-            found = list(pool.map(lambda overlay: render(tree, overlay), overlays))
+            return Rendered(*pool.map(partial(render, tree), overlays))
     except RenderError as error:
         raise Unfit(str(error)) from None
-    return Rendered(found[0], found[1], found[2] if rehearse else [])
+
+
+def render_staging(tree: Path) -> list[Manifest]:
+    """Render staging's overlay. Raises Unfit."""
+    try:
+        return render(tree, STAGING)
+    except RenderError as error:
+        raise Unfit(str(error)) from None

@@ -14,7 +14,7 @@ from tests.unit.rollout.fake_cluster import NAMES, api, deployment
 RECORD = Record(
     number=2, lane="green", created=1.0, commit="a" * 40, tickets=("AI-1",),
     sizes={"gateway": Size(1, 2)}, scenarios={"a.yaml": "名字: 甲"},
-    manifests=[deployment("green")], staging=[deployment("staging")],
+    manifests=[deployment("green")],
 )  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def test_a_verdict_written_again_changes_nothing() -> None:
         records.conclude(api(fake), NAMES, Ended(2, "promoted", "fine", 5.0))
     found = records.read(api(fake), NAMES, 2)
     assert found is not None
-    assert (found.verdict, found.promoted_at, found.staging) == ("promoted", 5.0, [])
+    assert (found.verdict, found.promoted_at) == ("promoted", 5.0)
     assert found.known(None).promoted
 
 
