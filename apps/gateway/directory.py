@@ -30,6 +30,7 @@ QUERY_S = 2.0
 REST_S = 1.0
 KNOWN_S = 60.0
 UNKNOWN_S = 5.0
+BOUND_S = 3600.0
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]{16,200}=*", re.ASCII)
 
 
@@ -97,8 +98,8 @@ class Directory:
         if owner is None:
             row = await self._row("SELECT identity.bind_session(%s, %s)", session, customer)
             if row and row[0]:
-                # A binding is for ever; the limit only lets unused ones go.
-                self._sessions.put(session, customer, 3600)
+                # Asked again once an hour, so that the database knows that it is used.
+                self._sessions.put(session, customer, BOUND_S)
                 return
         elif owner[0] == customer:
             return

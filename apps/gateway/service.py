@@ -18,7 +18,7 @@ from apps.gateway.conversation import Conversation
 from apps.gateway.directory import Directory, DirectoryDown
 from apps.gateway.front import CHAT, Front
 from apps.gateway.health import Health
-from apps.gateway.listener import listen
+from apps.gateway.listener import Listener
 from apps.gateway.pipeline import Ended, Pipeline, PipelineFailed
 from apps.gateway.protocol import Connection
 from apps.gateway.record import Journal
@@ -106,7 +106,7 @@ class Service:
         loop.add_signal_handler(signal.SIGINT, lambda: self._stop(0))
         await self._directory.open()
         helpers = [
-            asyncio.create_task(listen(settings.database_url, self._stops)),
+            asyncio.create_task(Listener(settings.database_url, self._stops).run()),
             asyncio.create_task(self._start()),
         ]
         admin_task = asyncio.create_task(self._admin.serve([admin]))

@@ -1,5 +1,6 @@
 """Answers that are running, by session, so that a complaint can stop them at once."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -8,9 +9,11 @@ GONE = "the client closed the connection"
 
 
 class Running:
-    """One request in progress. It ends once; ending it cancels the call it waits for."""
+    """One request in progress, since `began` (monotonic seconds). It ends once; ending it
+    cancels the call it waits for."""
 
-    def __init__(self) -> None:
+    def __init__(self, began: float = 0.0) -> None:
+        self.began = began
         self.ended: str | None = None
         self._cancel: Callable[[], object] | None = None
         self._reasons: tuple[str, ...] = ()
@@ -37,13 +40,14 @@ class Running:
 class Stops:
     """All running requests of this process."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._running: dict[str, set[Running]] = {}
 
     @contextmanager
     def running(self, session: str) -> Iterator[Running]:
         """A new running request of `session`, known until the context closes."""
-        one = Running()
+        one = Running(self._clock())
         self._running.setdefault(session, set()).add(one)
         try:
             yield one
@@ -53,9 +57,14 @@ class Stops:
             if not others:
                 del self._running[session]
 
-    def stop(self, session: str, but: Running | None = None) -> int:
-        """End the session's running answers, `but` one excepted; says how many there were."""
-        ending = [one for one in self._running.get(session, ()) if one is not but]
+    def stop(self, session: str, but: Running | None = None, ago_s: float = 0.0) -> int:
+        """End the session's running answers, `but` one excepted; says how many there were.
+
+        For a complaint of `ago_s` seconds ago: an answer that began after it goes on.
+        """
+        made = self._clock() - ago_s
+        running = self._running.get(session, ())
+        ending = [one for one in running if one is not but and one.began <= made]
         for one in ending:
             one.end(COMPLAINT)
         return len(ending)

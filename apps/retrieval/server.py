@@ -126,8 +126,9 @@ def _initdb(settings: Settings, binaries: Path, folder: Path, password_file: str
         extra_groups=[] if owner else None,
     )
     if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise ServerError(f"initdb failed: {last}")
+        # The last line only says that it cleaned up.
+        lines = [line for line in done.stderr.splitlines() if line and "removing" not in line]
+        raise ServerError(f"initdb failed: {(lines or ['no message'])[-1]}")
 
 
 def _major(binaries: Path) -> str:

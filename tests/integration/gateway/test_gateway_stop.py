@@ -10,6 +10,7 @@ import psycopg
 import pytest
 import urllib3
 
+from tests.integration.gateway.complaints import complain, shut_out
 from tests.integration.gateway.harness import Gateway
 from tests.integration.pipeline.harness import Pipeline, tokens_made
 
@@ -100,6 +101,23 @@ def test_complaints_are_heard_again_after_the_database_closed_the_listening_conn
     started(events)
     second_gateway.ask(token, "I want to complain!", session="s-again", message_id="m-2")
     assert json.loads(list(events)[-1].data)["status"] == "stopped"
+    wait_idle(lane, 5)
+
+
+def test_a_complaint_that_no_gateway_could_hear_stops_the_answer_after_the_reconnect(
+    talkative: Gateway, lane: Pipeline, postgres: Any
+) -> None:
+    token = postgres.token("c-1002")
+    events = talkative.stream(token, BALANCE, session="s-lost", message_id="m-1")
+    started(events)
+    with shut_out(postgres):
+        complain(postgres, "s-lost", "m-2")
+        started(events, 1)
+    assert json.loads(list(events)[-1].data)["status"] == "stopped"
+    # The stop was of what ran then: the session's next answer goes on.
+    again = talkative.stream(token, BALANCE, session="s-lost", message_id="m-3")
+    started(again, 8)
+    again.close()
     wait_idle(lane, 5)
 
 

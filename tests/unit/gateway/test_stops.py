@@ -31,3 +31,16 @@ def test_a_client_that_left_outweighs_a_complaint_and_not_the_reverse() -> None:
     running.end(GONE)
     running.end(COMPLAINT)
     assert running.ended == GONE
+
+
+def test_a_complaint_heard_of_late_ends_only_answers_that_began_before_it() -> None:
+    now = 100.0
+    stops = Stops(lambda: now)
+    with stops.running("s1") as before:
+        now = 105.0
+        with stops.running("s1") as after:
+            now = 110.0
+            assert stops.stop("s1", ago_s=7.0) == 1
+            assert (before.ended, after.ended) == (COMPLAINT, None)
+            assert stops.stop("s1", ago_s=11.0) == 0
+            assert stops.stop("s1") == 2
