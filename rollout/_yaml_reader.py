@@ -8,6 +8,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 20
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class BadDocument(ValueError):
@@ -112,17 +113,17 @@ class Value:
         return self.node.tag.rpartition(":")[2]
 
 
-def read(text: str) -> Value:
-    """The root of the document in `text`.
+def read(text: str, most: int = MAX_BYTES) -> Value:
+    """The root of the document in `text`, which has at most `most` bytes.
 
     Raises BadDocument for a text that is too long or too deep, is not YAML, or uses
     aliases (a few lines of aliases can stand for gigabytes).
     """
-    if len(text.encode()) > MAX_BYTES:
-        raise BadDocument(f"the document is longer than {MAX_BYTES} bytes; split it")
+    if len(text.encode("utf8", "replace")) > most:
+        raise BadDocument(f"the document is longer than {most} bytes; split it")
     try:
-        _check_events(text)
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        refuse_tricks(text)
+        node = yaml.compose(text, Loader=LOADER)
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}: " if mark else ""
@@ -133,10 +134,13 @@ def read(text: str) -> Value:
     return Value(node, "document")
 
 
-def _check_events(text: str) -> None:
-    """Refuse aliases and depth as they are met: reading on is quadratic in the depth."""
+def refuse_tricks(text: str, deepest: int = MAX_DEPTH) -> None:
+    """Refuse aliases and depth as they are met: reading on is quadratic in the depth.
+
+    Raises BadDocument, or yaml.YAMLError for what is not YAML.
+    """
     depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+    for event in yaml.parse(text, Loader=LOADER):
         line = event.start_mark.line + 1 if event.start_mark else 0
         if isinstance(event, yaml.AliasEvent):
             raise BadDocument(f"line {line}: aliases are refused; write the value out")
@@ -144,5 +148,5 @@ def _check_events(text: str) -> None:
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
-        if depth > MAX_DEPTH:
-            raise BadDocument(f"line {line}: nested deeper than {MAX_DEPTH}; flatten it")
+        if depth > deepest:
+            raise BadDocument(f"line {line}: nested deeper than {deepest}; flatten it")

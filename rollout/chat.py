@@ -8,7 +8,9 @@ from typing import Any
 from rollout.http_edge import ChatFailed, Http
 from rollout.sse import BadStream, Event, events
 
-MAX_REPLY_BYTES = 4 << 20
+MAX_REPLY_BYTES = 1 << 20
+
+_NOT_THE_API = (BadStream, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def ask(
             raise ChatFailed(f"HTTP {reply.status}: {_excerpt(reply.chunks)}")
         try:
             return _read(events(_bounded(reply.chunks, sent + timeout_s, clock)), sent, clock)
-        except (BadStream, ValueError, KeyError, TypeError, AttributeError) as error:
+        except _NOT_THE_API as error:
             raise ChatFailed(f"the reply is not the API's: {error!r}") from None
 
 

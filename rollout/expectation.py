@@ -5,6 +5,9 @@ from decimal import Decimal, InvalidOperation
 from rollout.chat import Answer
 from rollout.scenario import Expect
 
+MAX_REPLY = 20_000
+"""Characters of a reply in which a pattern is searched."""
+
 
 def mismatch(expect: Expect, answer: Answer, language: str, ticket: str | None) -> str | None:
     """What differs from the expectation, in one line; `ticket` is the last one of this run."""
@@ -21,9 +24,11 @@ def mismatch(expect: Expect, answer: Answer, language: str, ticket: str | None) 
             return f"fact {name!r} is missing"
         if not same_value(value, answer.facts[name]):
             return f"fact {name!r} is {answer.facts[name]!r}, expected {value!r}"
+    if len(answer.text) > MAX_REPLY:
+        return f"the reply has {len(answer.text)} characters, more than {MAX_REPLY}"
     for pattern in expect.reply_matches:
-        if not pattern.search(answer.text):
-            return f"the reply does not match {pattern.pattern!r}: {answer.text[:120]!r}"
+        if not pattern.found_in(answer.text):
+            return f"the reply does not match {pattern.text!r}: {answer.text[:120]!r}"
     return _ticket_mismatch(expect.ticket, answer, ticket)
 
 

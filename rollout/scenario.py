@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from rollout._yaml_reader import BadDocument, Value, read
+from rollout.pattern import MAX_CHARACTERS, BadPattern, Pattern
 
 INTENTS = ("complaint", "insurance_balance", "lab_report", "document_question", "other")
 LANGUAGES = ("zh", "en")
@@ -11,6 +12,8 @@ CUSTOMERS = ("s-zh", "s-en")
 STATUSES = ("ok", "degraded", "stopped")
 TICKETS = ("created", "same", "none")
 MIN_RUNS = 20
+MAX_RUNS = 1000
+MAX_BYTES = 32 * 1024
 MIN_SUCCESS = 0.95
 
 
@@ -33,7 +36,7 @@ class Expect:
 
     intent: str
     status: str = "ok"
-    reply_matches: tuple[re.Pattern[str], ...] = ()
+    reply_matches: tuple[Pattern, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     ticket: str = "none"
 
@@ -62,7 +65,7 @@ class Scenario:
 def load(text: str) -> Scenario:
     """Read one scenario from YAML. Raises BadScenario with the line and the remedy."""
     try:
-        return _scenario(read(text))
+        return _scenario(read(text, MAX_BYTES))
     except BadDocument as error:
         raise BadScenario(str(error)) from None
 
@@ -80,7 +83,7 @@ def _scenario(root: Value) -> Scenario:
         name=name,
         language=fields["language"].choice(LANGUAGES),
         customer=fields["customer"].choice(CUSTOMERS),
-        runs=fields["runs"].integer(MIN_RUNS, 10_000),
+        runs=fields["runs"].integer(MIN_RUNS, MAX_RUNS),
         turns=turns,
         limits=_limits(fields),
     )
@@ -117,11 +120,11 @@ def _expect(value: Value) -> Expect:
     )
 
 
-def _pattern(value: Value) -> re.Pattern[str]:
+def _pattern(value: Value) -> Pattern:
     try:
-        return re.compile(value.text(500))
-    except re.error as error:
-        raise value.bad(f"is not a regular expression ({error}); mend it") from None
+        return Pattern(value.text(MAX_CHARACTERS))
+    except BadPattern as error:
+        raise value.bad(str(error)) from None
 
 
 def _check_tickets(turns: tuple[Turn, ...], value: Value) -> None:

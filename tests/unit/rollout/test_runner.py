@@ -4,12 +4,13 @@ import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from rollout.chat import Answer
-from rollout.expectation import mismatch, same_value
+from rollout.expectation import MAX_REPLY, mismatch, same_value
 from rollout.http_edge import ChatFailed, HttpReply
 from rollout.percentile import p95
 from rollout.runner import Run, outcome, run
@@ -141,6 +142,7 @@ def test_too_slow_is_a_failure_though_every_reply_is_right() -> None:
         (b"event: meta\ndata: nonsense\n\n", "the reply is not the API's"),
         (b"event: delta\ndata: {}\n\n", "the reply is not the API's"),
         (b"event: done\ndata: []\n\n", "the reply is not the API's"),
+        (b"event: meta\ndata: " + b"[" * 100_000 + b"\n\n", "the reply is not the API's"),
         (b"data: \xff\n\n", "the reply is not the API's"),
     ],
 )
@@ -196,6 +198,12 @@ ANSWER = Answer(
 def test_a_reply_is_compared_field_by_field(expect: Expect, wrong: str | None) -> None:
     got = mismatch(expect, ANSWER, "en", None)
     assert (got is None) if wrong is None else (got is not None and wrong in got)
+
+
+def test_a_reply_that_is_too_long_to_be_searched_is_a_mismatch() -> None:
+    long = replace(ANSWER, text="x" * (MAX_REPLY + 1))
+    wrong = mismatch(Expect("insurance_balance"), long, "en", None)
+    assert wrong == f"the reply has {MAX_REPLY + 1} characters, more than {MAX_REPLY}"
 
 
 def test_the_wrong_language_is_a_mismatch() -> None:
