@@ -2,18 +2,30 @@
 
 Nothing of the machine's or the repository's own configuration is trusted:
 system and global settings are off, replace objects are ignored, prompts are
-refused, and every call has a time limit.
+refused. Every call has a limit of time, memory and output: what is read comes
+from whoever may push, and a small commit can ask for very much.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rollout import child
+from rollout.errors import RolloutError
+
 MAX_COMMITS = 1000
+MAX_SUBJECT = 500
+MAX_FILE = 1 << 20
+"""Bytes of one file that is read."""
+MAX_FILES = 20_000
+MAX_LISTING = 4 << 20
+"""Bytes of the names of a commit's files."""
+MAX_TREE = 50 << 20
+"""Bytes of all files of a commit that is checked out."""
 FETCH_TIMEOUT_S = 30.0
 READ_TIMEOUT_S = 20.0
 
@@ -41,7 +53,11 @@ _SETTINGS = (
 
 
 class GitError(Exception):
-    """One line: which git step failed and what git said."""
+    """One line: which git step failed and what git said. Trying again may help."""
+
+
+class TooLarge(RolloutError):
+    """A commit that asks for more than is read of one; trying again does not help."""
 
 
 @dataclass(frozen=True)
@@ -66,26 +82,32 @@ class Repository:
         self,
         *arguments: str,
         timeout: float = READ_TIMEOUT_S,
-        environment: dict[str, str] | None = None,
+        environment: Mapping[str, str] | None = None,
         settings: Sequence[str] = (),
         check: bool = True,
+        output: int = child.OUTPUT,
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run git in the clone. Raises GitError on failure (if `check`) or time-out."""
+        """Run git in the clone. Raises GitError on failure (if `check`) or time-out.
+
+        Raises TooLarge when git prints more than `output` bytes.
+        """
         command = ["git", f"--git-dir={self.path}"]
         for setting in (*_SETTINGS, *settings):
             command += ["-c", setting]
         command += arguments
         try:
-            done = subprocess.run(
+            done = child.run(
                 command,
-                capture_output=True,
-                timeout=timeout,
-                env={**os.environ, **_ENVIRONMENT, **(environment or {})},
-                stdin=subprocess.DEVNULL,
-                check=False,
+                environment={**os.environ, **_ENVIRONMENT, **(environment or {})},
+                timeout_s=timeout,
+                output=output,
             )
-        except subprocess.TimeoutExpired as late:
-            raise GitError(f"git {arguments[0]} took longer than {timeout:.0f} s") from late
+        except child.TooLong:
+            raise GitError(f"git {arguments[0]} took longer than {timeout:.0f} s") from None
+        except child.TooMuch:
+            raise TooLarge(
+                f"git {arguments[0]}: more than {output} bytes to read: release in smaller pieces"
+            ) from None
         if check and done.returncode != 0:
             raise GitError(f"git {arguments[0]}: {_first_line(done.stderr)}")
         return done
@@ -126,7 +148,7 @@ class Repository:
         ).stdout.decode("utf8", "replace")  # fmt: skip
         found = [_commit(record) for record in listing.split("\0") if record]
         if len(found) > MAX_COMMITS:
-            raise GitError(f"more than {MAX_COMMITS} commits to verify: release in smaller pieces")
+            raise TooLarge(f"more than {MAX_COMMITS} commits to verify: release in smaller pieces")
         return found
 
     def contains(self, ancestor: str, descendant: str) -> bool:
@@ -134,13 +156,17 @@ class Repository:
         done = self.git("merge-base", "--is-ancestor", ancestor, descendant, check=False)
         return done.returncode == 0
 
-    def read(self, sha: str, path: str) -> bytes:
-        """The bytes of one file of a commit."""
-        return self.git("cat-file", "blob", f"{sha}:{path}").stdout
+    def read(self, sha: str, path: str, most: int = MAX_FILE) -> bytes:
+        """The bytes of one file of a commit. Raises TooLarge above `most`."""
+        try:
+            return self.git("cat-file", "blob", f"{sha}:{path}", output=most).stdout
+        except TooLarge:
+            raise TooLarge(f"{path} is longer than {most} bytes: shorten it") from None
 
     def tree(self, sha: str, paths: Sequence[str]) -> list[tuple[str, str, str]]:
         """(path, mode, blob sha1) of every file of a commit under `paths`."""
-        listing = self.git("ls-tree", "-r", "-z", "--full-tree", sha, "--", *paths).stdout
+        words = ("ls-tree", "-r", "-z", "--full-tree", sha, "--", *paths)
+        listing = self.git(*words, output=MAX_LISTING).stdout
         rows = []
         for record in listing.decode("utf8", "surrogateescape").split("\0"):
             if record:
@@ -154,17 +180,30 @@ class Repository:
         return self.git("rev-parse", f"{sha}^{{tree}}").stdout.decode().strip()
 
     def checkout(self, sha: str, into: Path) -> None:
-        """Write a commit's files under `into`, links as plain files."""
+        """Write a commit's files under `into`, links as plain files. Raises TooLarge."""
+        files, size = self._measure(sha)
+        if files > MAX_FILES or size > MAX_TREE:
+            raise TooLarge(
+                f"{sha[:12]} holds {files} files of {size} bytes, more than {MAX_FILES} files "
+                f"or {MAX_TREE} bytes: keep what is not deployed elsewhere"
+            )
         into.mkdir(parents=True, exist_ok=True)
         index = {"GIT_INDEX_FILE": str(into.parent / f".{into.name}.index")}
         self.git("read-tree", sha, environment=index)
         self.git(f"--work-tree={into}", "checkout-index", "--all", "--force", environment=index)
         Path(index["GIT_INDEX_FILE"]).unlink()
 
+    def _measure(self, sha: str) -> tuple[int, int]:
+        """Number of a commit's files and their bytes, without unpacking them."""
+        words = ("ls-tree", "-r", "-z", "--full-tree", "--long", sha)
+        listing = self.git(*words, output=MAX_LISTING).stdout
+        heads = [record.split(b"\t", 1)[0].split() for record in listing.split(b"\0") if record]
+        return len(heads), sum(int(head[3]) for head in heads if head[1] == b"blob")
+
 
 def _commit(record: str) -> Commit:
     sha, author, committer, parents, subject = record.split("\n", 4)
-    return Commit(sha, author, committer, subject, tuple(parents.split()))
+    return Commit(sha, author, committer, subject[:MAX_SUBJECT], tuple(parents.split()))
 
 
 def _first_line(stderr: bytes) -> str:
