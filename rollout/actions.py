@@ -92,3 +92,10 @@ class Prune(Action):
     """Delete client Services that no journal line names any more."""
 
     services: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Forget(Action):
+    """Delete the records of releases that the journal says are pruned."""
+
+    numbers: tuple[int, ...]

@@ -6,14 +6,17 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from rollout import access, cli_wishes, journal, lanes, records, sequences
 from rollout.cli_output import NotGranted, progress, show
 from rollout.cluster import Api, core
+from rollout.codec import BadJournal
 from rollout.errors import RolloutError
 from rollout.names import Names
+from rollout.retention import KEPT
 from rollout.state import State
 
 
@@ -74,8 +77,19 @@ def _history(api: Api, names: Names, given: argparse.Namespace) -> int:
         }
         for one in found
     ]  # fmt: skip
-    show(given, data, rows or ["no release yet: an admin runs `rollout init`"])
+    if not rows:
+        rows.append("no release yet: an admin runs `rollout init`")
+    show(given, data, [*_pruned(api, names), *rows])
     return 0
+
+
+def _pruned(api: Api, names: Names) -> list[str]:
+    """A line about what is missing; none without a journal, since `history` must do without."""
+    with suppress(RolloutError, BadJournal):
+        state, _ = journal.read(api, names)
+        if state.pruned:
+            return [f"      older records, up to release {max(state.pruned)}, were pruned: {KEPT}"]
+    return []
 
 
 def _plan(api: Api, names: Names, given: argparse.Namespace) -> int:

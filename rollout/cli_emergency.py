@@ -62,7 +62,7 @@ def _undo(api: Api, names: Names, number: int | None) -> Command:
         from rollout.retained import by_number
 
         wanted = number if number is not None else back.number if back else 0
-        release = by_number(api, names, wanted)
+        release = by_number(api, names, wanted, state.pruned)
         if number is None:
             return commands.undo(state, now, release)
         return commands.undo_to(state, now, release)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
@@ -62,6 +62,17 @@ class Api:
         query = f"?{urlencode({'labelSelector': labels})}" if labels else ""
         found: list[Object] = self._json("GET", path + query).get("items") or []
         return found
+
+    def pages(self, path: str, labels: str, limit: int) -> Iterator[list[Object]]:
+        """The objects of a large collection, at most `limit` in each request."""
+        more = ""
+        while True:
+            query = {"limit": limit, "labelSelector": labels, "continue": more}
+            answer = self._json("GET", f"{path}?{urlencode(query)}")
+            yield answer.get("items") or []
+            more = answer.get("metadata", {}).get("continue") or ""
+            if not more:
+                return
 
     def create(self, path: str, body: Object) -> Object:
         """Create an object in a collection. Raises Conflict if it exists."""

@@ -61,6 +61,7 @@ def _state(raw: dict[str, Any]) -> State:
     raw["times"] = Times(**raw["times"])
     raw["services"] = {int(number): at for number, at in raw["services"].items()}
     raw["held"] = {commit: Held(**held) for commit, held in raw["held"].items()}
+    raw["pruned"] = tuple(raw.get("pruned", ()))
     raw["ended"] = tuple(Ended(**ended) for ended in raw["ended"])
     return State(**raw)
 

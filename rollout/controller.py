@@ -119,6 +119,7 @@ class Controller:
             traffic=traffic(state, self.source, performer.settings.analysis, time.time()),
             jobs=performer.jobs.seen(),
             recorded=performer.recorded,
+            shelf=performer.shelf.look() if _is_quiet(state) else (),
         )
         action = decide(state, seen, time.time(), self.names)
         self.picture.state, self.picture.seen, self.picture.action = state, seen, action
@@ -159,8 +160,7 @@ class Controller:
     def _at_rest(self, state: State) -> bool:
         """Whether nothing changed and the last look is recent enough for a quiet time."""
         same = self._last == (state, True)
-        quiet = state.candidate is None and state.restore is None and not state.ended
-        rest = same and quiet and time.monotonic() - self._looked < QUIET_S
+        rest = same and _is_quiet(state) and time.monotonic() - self._looked < QUIET_S
         if rest:
             self.picture.at = time.monotonic()
         return rest
@@ -194,3 +194,8 @@ class Controller:
             self.lease.release()
         except (ApiError, ApiUnavailable) as error:
             log.info("the Lease was not released: %s", error)
+
+
+def _is_quiet(state: State) -> bool:
+    """Whether no release is on its way or still to be recorded."""
+    return state.candidate is None and state.restore is None and not state.ended

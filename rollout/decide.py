@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from rollout import phases, transitions
+from rollout import phases, retention, transitions
 from rollout.actions import (
     Action,
     Advance,
@@ -216,4 +216,5 @@ _RULES: tuple[Rule, ...] = (
     _candidate,
     _retire,
     _prune,
+    retention.forget,
 )

@@ -14,7 +14,7 @@ from rollout.errors import Conflict, RolloutError
 from rollout.names import EPOCH, LANE_MANAGER, LANES, RELEASE, Names
 from rollout.records import Record
 from rollout.services import Services
-from rollout.state import Serving, State
+from rollout.state import Serving, State, Times
 from rollout.wanted import wanted
 
 CANARY, PROD = "canary", "prod"
@@ -87,7 +87,8 @@ def _first(api: Api, names: Names, lane: str, say: Callable[[str], None]) -> Sta
         epoch=max(epochs, default=0) + 1,
         serving=Serving(number, lane, commits.get(number), time.time()),
         next_number=last + 1,
-        services={client: time.time() for client in clients if client is not None},
+        # A client may hold its address: it stays as long as after a split.
+        services={n: time.time() + Times().prune_s for n in clients if n is not None},
     )
 
 

@@ -79,6 +79,15 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
+class Shelved:
+    """A release's record, as far as keeping it goes. `promoted_at`: None if it never served."""
+
+    number: int
+    promoted_at: float | None
+    predecessor: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """The state of one job of one release. `why` is one line for people."""
 
@@ -123,6 +132,8 @@ class Observation:
     traffic: Traffic = Traffic()
     recorded: frozenset[Ended] = frozenset()
     """Verdicts that this process has written into the records."""
+    shelf: tuple[Shelved, ...] = ()
+    """The records, in a quiet time of the controller; else, and in a terminal, none."""
 
     def job(self, kind: JobKind, number: int) -> Job | None:
         """The job of this kind for this release, if it was started here."""

@@ -15,6 +15,7 @@ from rollout.rehearsal import Rehearsal
 from rollout.secrets import Tokens
 from rollout.services import Services
 from rollout.settings import Settings
+from rollout.shelf import Shelf
 from rollout.staged import staged
 from rollout.state import State
 
@@ -30,6 +31,10 @@ class Performer(Mover):
     checks: list[examine.Check]
     settings: Settings = field(default_factory=Settings)
     signers: str = ""
+    shelf: Shelf = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.shelf = Shelf(self.api, self.names)
 
     def perform(self, action: actions.Action, found: Services) -> None:
         """Start the job, or do what a terminal could do too."""
@@ -40,6 +45,11 @@ class Performer(Mover):
                 self.jobs.start(JobKind.REHEARSE, action.number, self._rehearse(action.after))
             case actions.RunScenarios():
                 self.jobs.start(JobKind.SCENARIOS, action.number, self._scenarios(action.after))
+            case actions.Forget():
+                self.shelf.forget(action.numbers)
+            case actions.Record():
+                super().perform(action, found)
+                self.shelf.changed()
             case _:
                 super().perform(action, found)
 

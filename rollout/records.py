@@ -5,17 +5,22 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from rollout.cluster import Api, core
+from rollout.cluster import Api, Object, core
 from rollout.commands import Known
 from rollout.errors import Conflict, RolloutError
 from rollout.names import Names
+from rollout.observation import Shelved
 from rollout.state import Ended, Size
 
 LABEL = "switchyard/record"
 MAX_BYTES = 900_000
+A_PAGE = 20
+"""Records in one answer, which then stays well below what the client takes."""
 _PACKED = ("manifests", "scenarios")
 
 
@@ -69,8 +74,28 @@ def read(api: Api, names: Names, number: int) -> Record | None:
 
 def history(api: Api, names: Names) -> list[Record]:
     """Every record, oldest first."""
-    found = api.items(core(names.control, "configmaps"), LABEL)
-    return sorted((parse(one) for one in found), key=lambda record: record.number)
+    return sorted((parse(one) for one in _bodies(api, names)), key=lambda record: record.number)
+
+
+def shelved(api: Api, names: Names) -> Iterator[Shelved]:
+    """Every record as far as keeping it goes; one that cannot be read is left out, and so kept."""
+    for body in _bodies(api, names):
+        with suppress(KeyError, TypeError, ValueError):
+            plain = json.loads(body["data"]["record.json"])
+            number, promoted_at = int(plain["number"]), plain["promoted_at"]
+            if body["metadata"]["name"] == names.record(number):
+                at = None if promoted_at is None else float(promoted_at)
+                yield Shelved(number, at, plain["predecessor"])
+
+
+def delete(api: Api, names: Names, number: int) -> None:
+    """Delete a record; an absent one is no error."""
+    api.delete(core(names.control, "configmaps", names.record(number)))
+
+
+def _bodies(api: Api, names: Names) -> Iterator[Object]:
+    for page in api.pages(core(names.control, "configmaps"), LABEL, A_PAGE):
+        yield from page
 
 
 def save(api: Api, names: Names, record: Record) -> None:

@@ -9,11 +9,12 @@ from rollout.cluster import Api
 from rollout.commands import Known
 from rollout.errors import RolloutError
 from rollout.names import Names
+from rollout.retention import KEPT
 from rollout.state import State
 
 
 class UnknownRelease(RolloutError):
-    """There is no record of that number."""
+    """There is no record of that number, or none any more."""
 
 
 def retained(api: Api, names: Names, state: State) -> Known | None:
@@ -21,9 +22,16 @@ def retained(api: Api, names: Names, state: State) -> Known | None:
     return by_number(api, names, state.retained.number) if state.retained else None
 
 
-def by_number(api: Api, names: Names, number: int) -> Known:
-    """A release from its record, with the lane that runs it now. Raises UnknownRelease."""
-    record = records.read(api, names, number)
+def by_number(api: Api, names: Names, number: int, pruned: tuple[int, ...] = ()) -> Known:
+    """A release from its record, with the lane that runs it now. Raises UnknownRelease.
+
+    `pruned`: what the journal says of it; such a record may be there for a moment yet.
+    """
+    record = None if number in pruned else records.read(api, names, number)
+    if record is None and number <= max(pruned, default=0):
+        raise UnknownRelease(
+            f"there is no record of release {number} any more: {KEPT}; `rollout history` lists them"
+        )
     if record is None:
         raise UnknownRelease(f"there is no release {number}: `rollout history` lists them")
     found = lanes.observe(api, names)

@@ -182,6 +182,8 @@ class State:
     ended: tuple[Ended, ...] = ()
     seen: str | None = None
     """The last tip of the branch that was taken up, so that a poll takes it up only once."""
+    pruned: tuple[int, ...] = ()
+    """The releases whose records were deleted last, or are about to be: no undo goes to them."""
     said: str = ""
     """The last thing that happened, for people."""
     times: Times = field(default_factory=Times)

@@ -8,7 +8,7 @@ from typing import Any
 from rollout import lanes
 from rollout.cluster import Api
 from rollout.names import STAGING, Names
-from rollout.observation import Job, Observation, Traffic
+from rollout.observation import Job, Observation, Shelved, Traffic
 from rollout.plan import Plan
 from rollout.services import Services, read_roles, read_slots
 from rollout.state import Ended
@@ -22,6 +22,7 @@ def look(
     traffic: Traffic | None = None,
     jobs: tuple[Job, ...] = (),
     recorded: frozenset[Ended] = frozenset(),
+    shelf: tuple[Shelved, ...] = (),
 ) -> tuple[Observation, Services]:
     """The world as it is; the Services also as the API server gave them, for the next write."""
     reads: list[Any] = [
@@ -43,5 +44,6 @@ def look(
         jobs=jobs,
         traffic=traffic or Traffic(),
         recorded=recorded,
+        shelf=shelf,
     )
     return observation, services

@@ -41,6 +41,10 @@ class FakeApi:
         found = (one for key, one in self.objects.items() if key.rpartition("/")[0] == path)
         return [copy.deepcopy(one) for one in found if _matches(one, labels)]
 
+    def pages(self, path: str, labels: str, limit: int) -> list[list[Object]]:
+        found = self.items(path, labels)
+        return [found[start : start + limit] for start in range(0, max(len(found), 1), limit)]
+
     def create(self, path: str, body: Object) -> Object:
         name = f"{path}/{body['metadata']['name']}"
         self._called("create", name)

@@ -48,9 +48,8 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(length)) if length else None
         kind = self.headers.get("Content-Type", "")
         self.server.seen.append((self.command, self.path, body, kind))
-        status, data = ANSWERS.get(
-            self.path.partition("?")[0], (200, {"items": [], "path": self.path})
-        )
+        bare = ANSWERS.get(self.path.partition("?")[0], (200, {"items": [], "path": self.path}))
+        status, data = ANSWERS.get(self.path, bare)
         text = json.dumps(data).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(text)))
@@ -149,6 +148,15 @@ def test_writes_name_the_field_manager_and_their_kind(server: Server) -> None:
 def test_a_label_selector_is_quoted(server: Server) -> None:
     client(server).items("/x", "lane in (blue,green)")
     assert server.seen[0][1] == "/x?labelSelector=lane+in+%28blue%2Cgreen%29"
+
+
+def test_a_large_collection_comes_in_pages(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = {"": ([1, 2], "next 2"), "next+2": ([3, 4], "next 4"), "next+4": ([], "")}
+    for more, (items, following) in pages.items():
+        metadata = {"continue": following} if following else {}
+        path = f"/x?limit=2&labelSelector=a&continue={more}"
+        monkeypatch.setitem(ANSWERS, path, (200, {"items": items, "metadata": metadata}))
+    assert list(client(server).pages("/x", "a", 2)) == [[1, 2], [3, 4], []]
 
 
 def test_paths_of_objects() -> None:

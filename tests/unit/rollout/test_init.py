@@ -8,12 +8,16 @@ from rollout import init, records
 from rollout.cluster import apps, core
 from rollout.init import CannotInit
 from rollout.names import EPOCH, RELEASE
+from rollout.services import role_body
+from rollout.state import Times
+from rollout.wanted import wanted
 from tests.unit.rollout.fake_api import FakeApi
 from tests.unit.rollout.fake_cluster import (
     NAMES,
     api,
     deployment,
     installed,
+    now,
     run_lane,
     service,
     state,
@@ -80,6 +84,17 @@ def test_a_lost_journal_is_rebuilt_from_services_and_records(spoilt: bool) -> No
     assert (state(fake).serving.number, state(fake).serving.lane) == (1, "blue")
     assert state(fake).epoch == 9
     assert state(fake).next_number == 2
+
+
+def test_a_client_service_outlives_a_lost_journal_as_it_does_a_split() -> None:
+    fake = installed()
+    body = role_body(NAMES, NAMES.candidate(2), "blue", 1, wanted(state(fake), NAMES))
+    fake.put(core(NAMES.lanes, "services", NAMES.candidate(2)), **body)
+    fake.objects.pop(core(NAMES.control, "configmaps", NAMES.journal))
+    again(fake)
+    until = state(fake).services[2]
+    assert until is not None
+    assert until > now() + Times().prune_s - 60
 
 
 @pytest.mark.parametrize("overlay", ["deploy/overlays/prod/blue", "deploy/overlays/canary/blue/"])

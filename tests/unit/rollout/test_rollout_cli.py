@@ -236,6 +236,19 @@ def test_history_lists_every_release(fake: FakeApi, capsys: pytest.CaptureFixtur
     assert json.loads(capsys.readouterr().out)[0]["number"] == 1
 
 
+def test_history_says_that_older_records_were_pruned_and_does_without_a_journal(
+    fake: FakeApi, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(fake, replace(state(fake), pruned=(3, 4)))
+    run("history")
+    assert "up to release 4, were pruned: kept are the last 20" in capsys.readouterr().out
+    assert run("undo", "--to-revision", "2") == 1
+    assert "there is no record of release 2 any more" in capsys.readouterr().err
+    del fake.objects[core(NAMES.control, "configmaps", NAMES.journal)]
+    run("history")
+    assert "pruned" not in capsys.readouterr().out
+
+
 def test_plan_merges_steps_that_the_traffic_cannot_fill(
     fake: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:

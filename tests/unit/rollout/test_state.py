@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -32,7 +33,14 @@ def test_every_field_survives_the_journal() -> None:
     ended = transitions.ended(state, "rejected", "bad", 5.0)
     restore = Restore(1, "green", None, SIZES, 6.0)
     ended = replace(ended, restore=restore, previous=ended.serving)
+    ended = replace(ended, pruned=(1, 2))
     assert load(dump(ended)) == ended
+
+
+def test_a_journal_from_before_records_were_pruned_is_read() -> None:
+    text = json.loads(dump(first_state()))
+    del text["pruned"]
+    assert load(json.dumps(text)) == first_state()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 1}', '{"version": 2}', "null"])
