@@ -11,6 +11,7 @@ from typing import Literal
 from rollout import patches
 from rollout.compare import against, pair
 from rollout.finding import Finding
+from rollout.lane_rules import lane_of, own_lane, own_part
 from rollout.names import LANES, STAGING, Names
 from rollout.render import Manifest, RenderError, render
 from rollout.rules import (
@@ -18,11 +19,9 @@ from rollout.rules import (
     applied,
     at_home,
     image_by_digest,
-    lane_of,
     no_marks,
     no_role,
     no_size,
-    own_lane,
     own_subjects,
     plain_service,
     secure_pod,
@@ -45,7 +44,7 @@ def lint(objects: Sequence[Manifest], kind: Kind) -> list[Finding]:
         rules += [at_home(names.staging if staging else names.lanes)]
         lane = lane_of(objects, (STAGING,) if staging else LANES)
         if lane:
-            rules += [own_lane(lane)]
+            rules += [own_lane(lane), own_part(lane)]
         else:
             what = "its Deployments are not all labelled with one lane"
             found.append(Finding("lane", f"overlay {kind}", what, "use one lane component"))

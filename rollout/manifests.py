@@ -35,7 +35,7 @@ def images(manifests: list[Manifest]) -> dict[str, str]:
     found = {}
     for one in _deployments(manifests):
         spec = one["spec"]["template"]["spec"]
-        for container in (*spec.get("initContainers", []), *spec["containers"]):
+        for container in (*(spec.get("initContainers") or []), *spec["containers"]):
             found[f"{_part(one)}/{container['name']}"] = str(container["image"])
     return found
 

@@ -15,6 +15,8 @@ Spec = dict[str, Any]
 VOLUMES = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim"}
 VOLUMES |= {"projected", "secret"}
 PROJECTED = {"configMap", "downwardAPI", "secret"}
+RANK = ("priorityClassName", "priority")
+PLACE = ("affinity", "nodeName", "nodeSelector", "runtimeClassName", "schedulerName", "tolerations")
 PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 
 
@@ -22,9 +24,9 @@ def weaknesses(pod: Spec, *, probes: bool = True) -> Iterator[str]:
     """One phrase for each thing to mend in a pod's `spec`; `probes`: whether it runs on."""
     yield from _pod(pod)
     yield from _volumes(pod)
-    for container in pod.get("initContainers", []):
+    for container in pod.get("initContainers") or []:
         yield from _container(container, pod)
-    for container in pod.get("containers", []):
+    for container in pod.get("containers") or []:
         yield from _container(container, pod)
         if probes:
             for probe in PROBES:
@@ -34,9 +36,12 @@ def weaknesses(pod: Spec, *, probes: bool = True) -> Iterator[str]:
 
 def privileges(pod: Spec) -> Iterator[str]:
     """One phrase for each thing that a platform's pod may ask for, but no candidate's."""
-    for field in ("priorityClassName", "priority"):
+    for field in RANK:
         if field in pod:
             yield f"{field} is set: it could evict the pods of the other lane"
+    for field in PLACE:
+        if field in pod:
+            yield f"{field} is set: it could keep the pods of the other lane from a node"
     if "serviceAccount" in pod:
         yield "serviceAccount is set: it is another name for serviceAccountName"
 
@@ -54,7 +59,7 @@ def _pod(pod: Spec) -> Iterator[str]:
 
 
 def _volumes(pod: Spec) -> Iterator[str]:
-    for volume in pod.get("volumes", []):
+    for volume in pod.get("volumes") or []:
         name, kinds = volume.get("name"), set(volume) - {"name"}
         if kinds - VOLUMES:
             yield f"volume {name} is of a kind that a restricted pod may not have"
@@ -82,11 +87,12 @@ def _container(container: Spec, pod: Spec) -> Iterator[str]:
         yield f"container {name} may escalate its privileges"
     if own.get("readOnlyRootFilesystem") is not True:
         yield f"container {name} may write to its root"
-    if "ALL" not in (own.get("capabilities") or {}).get("drop", []):
+    capabilities = own.get("capabilities") or {}
+    if "ALL" not in (capabilities.get("drop") or []):
         yield f"container {name} does not drop ALL capabilities"
-    if set((own.get("capabilities") or {}).get("add", [])) - {"NET_BIND_SERVICE"}:
+    if set(capabilities.get("add") or []) - {"NET_BIND_SERVICE"}:
         yield f"container {name} adds capabilities"
-    for port in container.get("ports", []):
+    for port in container.get("ports") or []:
         if port.get("hostPort"):
             yield f"container {name} takes a port of the node"
     yield from _resources(container)
@@ -95,7 +101,7 @@ def _container(container: Spec, pod: Spec) -> Iterator[str]:
 def _resources(container: Spec) -> Iterator[str]:
     resources, name = container.get("resources") or {}, container.get("name")
     for kind in ("cpu", "memory"):
-        if kind not in resources.get("requests", {}):
+        if kind not in (resources.get("requests") or {}):
             yield f"container {name} requests no {kind}"
-    if "memory" not in resources.get("limits", {}):
+    if "memory" not in (resources.get("limits") or {}):
         yield f"container {name} has no memory limit"

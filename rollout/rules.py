@@ -22,26 +22,19 @@ SUBJECTS = ("RoleBinding", "ClusterRoleBinding")
 MARKS = (EPOCH, PREVIOUS_LANE, RELEASE, ROLE)
 """Labels and annotations by which the controller knows its own work."""
 METADATA = (("metadata",), ("spec", "template", "metadata"))
-LANE_LABELS = {
-    "Service": ["spec.selector"],
-    "PodDisruptionBudget": ["spec.selector.matchLabels"],
-    "Deployment": ["spec.selector.matchLabels", "spec.template.metadata.labels"],
-}
-"""Where an object names a lane besides its own labels, by kind."""
 _DIGEST = re.compile(r"[^@]+/[^@]+@sha256:[0-9a-f]{64}")
-_HASH = re.compile(r"-[a-z0-9]{10}$")
 _NAMES = Names()
 
 
 def image_by_digest(item: Manifest) -> Iterator[Finding]:
     """Every image is named by its digest: a tag may mean something else tomorrow."""
     pod = pod_of(item)
-    for container in [*pod.get("initContainers", []), *pod.get("containers", [])]:
+    for container in [*(pod.get("initContainers") or []), *(pod.get("containers") or [])]:
         image = str(container.get("image", ""))
         if not _DIGEST.fullmatch(image):
             name = image.split("@")[0].rsplit("/", 1)[-1].split(":")[0] or "NAME"
             remedy = f"run `python -m images build {name} --push`, which writes its digest"
-            yield _finding("image", item, f"image {image or '(none)'} is not by digest", remedy)
+            yield fault("image", item, f"image {image or '(none)'} is not by digest", remedy)
 
 
 def no_role(item: Manifest) -> Iterator[Finding]:
@@ -50,17 +43,17 @@ def no_role(item: Manifest) -> Iterator[Finding]:
     if item["kind"] != "Service":
         return
     if spec.get("type") == "ExternalName" or "externalName" in spec:
-        yield _finding("owned", item, "it has an externalName", "leave slots to the controller")
+        yield fault("owned", item, "it has an externalName", "leave slots to the controller")
     role = metadata["name"] == _NAMES.stable or metadata["name"].startswith("assistant-")
     if role or metadata.get("namespace") == _NAMES.slots:
-        yield _finding("owned", item, "it is a role or a slot", "leave it to the controller")
+        yield fault("owned", item, "it is a role or a slot", "leave it to the controller")
 
 
 def applied(item: Manifest) -> Iterator[Finding]:
     """Only kinds that the controller applies."""
     if item["kind"] not in APPLIED:
         remedy = f"only {', '.join(sorted(APPLIED))} may be released; others are the admin's"
-        yield _finding("kind", item, "this kind is not applied by the controller", remedy)
+        yield fault("kind", item, "this kind is not applied by the controller", remedy)
 
 
 def no_size(item: Manifest) -> Iterator[Finding]:
@@ -69,33 +62,33 @@ def no_size(item: Manifest) -> Iterator[Finding]:
     remedy = f"say the size in the annotation {WANTED_REPLICAS}"
     for field in ("replicas", "minReplicas"):
         if field in spec:
-            yield _finding("owned", item, f"spec.{field} is set", remedy)
+            yield fault("owned", item, f"spec.{field} is set", remedy)
     if item["kind"] == "Deployment":
         size = str((item["metadata"].get("annotations") or {}).get(WANTED_REPLICAS, ""))
         if not re.fullmatch(r"[1-9][0-9]{0,2}", size):
             what = f"annotation {WANTED_REPLICAS} is {size or 'missing'!r}"
-            yield _finding("size", item, what, "give a whole number from 1 to 999")
+            yield fault("size", item, what, "give a whole number from 1 to 999")
 
 
 def no_marks(item: Manifest) -> Iterator[Finding]:
     """No object carries the controller's marks: only the controller says what serves."""
     for path in METADATA:
         for field in ("labels", "annotations"):
-            for mark in sorted(_at(item, *path, field).keys() & set(MARKS)):
+            for mark in sorted(at(item, *path, field).keys() & set(MARKS)):
                 what = f"{'.'.join((*path, field))} has {mark}"
-                yield _finding("owned", item, what, "remove it: the controller writes it")
+                yield fault("owned", item, what, "remove it: the controller writes it")
 
 
 def plain_service(item: Manifest) -> Iterator[Finding]:
     """A Service is reached inside the cluster only, and leads to pods that are ready."""
     if item["kind"] != "Service":
         return
-    spec, remedy = _at(item, "spec"), "remove it: write it as in deploy/base/assistant"
+    spec, remedy = at(item, "spec"), "remove it: write it as in deploy/base/assistant"
     if (spec.get("type") or "ClusterIP") not in ("ClusterIP", "ExternalName"):
-        yield _finding("service", item, f"its type is {spec['type']}", remedy)
+        yield fault("service", item, f"its type is {spec['type']}", remedy)
     for field in ("externalIPs", "publishNotReadyAddresses"):
         if spec.get(field):
-            yield _finding("service", item, f"spec.{field} is set", remedy)
+            yield fault("service", item, f"spec.{field} is set", remedy)
 
 
 def secure_pod(item: Manifest) -> Iterator[Finding]:
@@ -104,11 +97,11 @@ def secure_pod(item: Manifest) -> Iterator[Finding]:
     if not pod:
         return
     for weakness in [*weaknesses(pod), *privileges(pod)]:
-        yield _finding("pod", item, weakness, "write it as in deploy/base/assistant")
+        yield fault("pod", item, weakness, "write it as in deploy/base/assistant")
     account = pod.get("serviceAccountName", "default")
     if account != "default" or pod.get("automountServiceAccountToken"):
         remedy = "remove serviceAccountName and set automountServiceAccountToken: false"
-        yield _finding("account", item, f"it runs as service account {account}", remedy)
+        yield fault("account", item, f"it runs as service account {account}", remedy)
 
 
 def at_home(namespace: str) -> Rule:
@@ -118,61 +111,9 @@ def at_home(namespace: str) -> Rule:
         found = item["metadata"].get("namespace")
         if found != namespace:
             what = f"its namespace is {found or 'not set'}"
-            yield _finding("namespace", item, what, f"set it to {namespace}")
+            yield fault("namespace", item, what, f"set it to {namespace}")
 
     return rule
-
-
-def lane_of(objects: Sequence[Manifest], lanes: Sequence[str]) -> str:
-    """The one of `lanes` that every Deployment is labelled with; empty if there is none."""
-    found = {
-        str(_at(item, "metadata", "labels").get("lane"))
-        for item in objects
-        if item["kind"] == "Deployment"
-    }
-    return next((lane for lane in lanes if found == {lane}), "")
-
-
-def own_lane(lane: str) -> Rule:
-    """A rule: an object is named for `lane`, labelled with it, and chooses only its pods."""
-
-    def rule(item: Manifest) -> Iterator[Finding]:
-        kind, name = item["kind"], item["metadata"]["name"]
-        remedy = f"use the component lane-{lane}, which sets it"
-        # A generated ConfigMap ends in a hash of what it says.
-        stem = _HASH.sub("", name) if kind == "ConfigMap" else name
-        if not stem.endswith(f"-{lane}"):
-            yield _finding("lane", item, f"its name does not end in -{lane}", remedy)
-        for path in ["metadata.labels", *LANE_LABELS.get(kind, [])]:
-            found = _at(item, *path.split(".")).get("lane")
-            if found != lane:
-                yield _finding("lane", item, f"{path}.lane is {found!r}, not {lane}", remedy)
-        target = _at(item, "spec", "scaleTargetRef").get("name")
-        if kind == "HorizontalPodAutoscaler" and not str(target).endswith(f"-{lane}"):
-            yield _finding("lane", item, f"it scales {target!r}, which is not {lane}'s", remedy)
-        if (kind, name) == ("Service", f"lane-{lane}"):
-            yield from _entrance(item, lane)
-
-    return rule
-
-
-def _entrance(item: Manifest, lane: str) -> Iterator[Finding]:
-    """Scenarios judge a lane through this Service: it leads to that lane's gateway only."""
-    spec, remedy = _at(item, "spec"), "write it as in deploy/base/assistant/gateway.yaml"
-    selector = {"app": _NAMES.app, "lane": lane}
-    if spec.get("selector") != selector:
-        yield _finding("service", item, f"spec.selector is not {selector}", remedy)
-    for field in sorted(spec.keys() - {"type", "selector", "ports"}):
-        yield _finding("service", item, f"spec.{field} is set", remedy)
-    given = spec.get("ports")
-    ports = [
-        {"protocol": "TCP", **_at({"port": port}, "port"), "name": ""}
-        for port in (given if isinstance(given, list) else [])
-    ]
-    wanted = {"name": "", "protocol": "TCP", "port": _NAMES.port}
-    if ports not in ([{**wanted, "targetPort": to}] for to in ("admin", _NAMES.admin_port)):
-        what = f"spec.ports is not one port {_NAMES.port} that leads to admin"
-        yield _finding("service", item, what, remedy)
 
 
 def own_subjects(objects: Sequence[Manifest]) -> Rule:
@@ -189,7 +130,7 @@ def own_subjects(objects: Sequence[Manifest]) -> Rule:
             if subject.get("kind") != "ServiceAccount" or who not in accounts:
                 what = f"it gives rights to {subject.get('kind')} {who[0] or '-'}/{who[1]}"
                 remedy = "name a service account of this overlay, with its namespace"
-                yield _finding("subject", item, what, remedy)
+                yield fault("subject", item, what, remedy)
 
     return rule
 
@@ -198,10 +139,10 @@ def pod_of(item: Manifest) -> dict[str, Any]:
     """The pod's `spec` in a workload; empty for other objects."""
     if item["kind"] not in WORKLOADS:
         return {}
-    return dict(item.get("spec", {}).get("template", {}).get("spec", {}))
+    return at(item, "spec", "template", "spec")
 
 
-def _at(item: Manifest, *path: str) -> dict[str, Any]:
+def at(item: Manifest, *path: str) -> dict[str, Any]:
     """The map at `path`; empty where there is none."""
     here: Any = item
     for key in path:
@@ -209,5 +150,6 @@ def _at(item: Manifest, *path: str) -> dict[str, Any]:
     return here if isinstance(here, dict) else {}
 
 
-def _finding(code: str, item: Manifest, what: str, remedy: str) -> Finding:
+def fault(code: str, item: Manifest, what: str, remedy: str) -> Finding:
+    """A finding about this object."""
     return Finding(code, f"{item['kind']} {item['metadata']['name']}", what, remedy)

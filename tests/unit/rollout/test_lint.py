@@ -166,6 +166,18 @@ def test_a_config_map_ends_in_its_lane_or_in_that_and_a_hash(objects, name, foun
         (lambda spec: spec.update(priorityClassName="system-node-critical"), "priorityClassName"),
         (lambda spec: spec.update(priority=1000), "priority is set"),
         (lambda spec: spec.update(serviceAccount="rollout"), "serviceAccount is set"),
+        (lambda spec: spec.update(nodeName="node-1"), "nodeName is set"),
+        (lambda spec: spec.update(nodeSelector={}), "nodeSelector is set"),
+        (lambda spec: spec.update(tolerations=[]), "tolerations is set"),
+        (lambda spec: spec.update(runtimeClassName="x"), "runtimeClassName is set"),
+        (lambda spec: spec.update(schedulerName="x"), "schedulerName is set"),
+        (lambda spec: spec.update(affinity={}), "affinity is set"),
+        (lambda spec: spec["containers"][0].update(resources=None), "no memory limit"),
+        (lambda spec: spec["containers"][0]["resources"].update(requests=None), "requests no cpu"),
+        (
+            lambda spec: spec["containers"][0]["securityContext"]["capabilities"].update(drop=None),
+            "does not drop ALL",
+        ),
         (lambda spec: spec["securityContext"].update(runAsUser=0), "root"),
         (lambda spec: spec["securityContext"].pop("seccompProfile"), "seccomp"),
         (lambda spec: spec["containers"][0].pop("securityContext"), "write to its root"),
@@ -190,6 +202,12 @@ def test_a_pod_that_is_less_restricted_is_found(objects, change, said):
     findings = lint(objects, "canary")
     assert codes(findings) == {"pod"}
     assert any(said in finding.what for finding in findings)
+
+
+@pytest.mark.parametrize("field", ["initContainers", "volumes"])
+def test_a_list_that_is_null_is_read_as_empty(objects, field):
+    pod(objects)[field] = None
+    assert lint(objects, "prod") == []
 
 
 @pytest.mark.parametrize("kind", ["configMap", "secret", "downwardAPI"])

@@ -71,7 +71,6 @@ def test_a_name_that_is_only_a_lane_is_found(objects):
     ("kind", "path"),
     [
         ("Service", "metadata.labels"),
-        ("Service", "spec.selector"),
         ("PodDisruptionBudget", "metadata.labels"),
         ("PodDisruptionBudget", "spec.selector.matchLabels"),
         ("Deployment", "spec.selector.matchLabels"),
@@ -89,14 +88,75 @@ def test_a_lane_label_that_is_not_the_lanes_is_found(objects, kind, path, lane):
 
 def test_a_service_without_a_selector_is_found(objects):
     del one(objects, "Service", "tickets-blue")["spec"]["selector"]
-    assert only(lint(objects, "prod")).what == "spec.selector.lane is None, not blue"
+    finding = only(lint(objects, "prod"))
+    assert finding.what == "spec.selector is not {'app': 'tickets', 'lane': 'blue'}"
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [{"lane": "blue"}, {"app": "gateway", "lane": "blue"}, {"app": "tickets", "lane": "green"}],
+)
+def test_a_part_is_reached_by_its_own_pods_only(objects, selector):
+    one(objects, "Service", "tickets-blue")["spec"]["selector"] = selector
+    finding = only(lint(objects, "prod"))
+    assert (finding.code, finding.where) == ("service", "Service tickets-blue")
+
+
+@pytest.mark.parametrize("app", ["tickets", "postgres", None])
+@pytest.mark.parametrize(
+    ("kind", "path"),
+    [
+        ("PodDisruptionBudget", "spec.selector.matchLabels"),
+        ("Deployment", "metadata.labels"),
+        ("Deployment", "spec.selector.matchLabels"),
+        ("Deployment", "spec.template.metadata.labels"),
+    ],
+)
+def test_pods_of_another_part_are_found(objects, kind, path, app):
+    here = one(objects, kind, "pipeline-blue")
+    for key in path.split("."):
+        here = here[key]
+    here["app"] = app
+    finding = only(lint(objects, "prod"))
+    assert (finding.code, finding.what) == ("part", f"{path}.app is {app!r}, not pipeline")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("Service", "more-blue"),
+        ("Service", "postgres-blue"),
+        ("Service", "lane-blue-blue"),
+        ("Deployment", "lane-blue"),
+        ("Deployment", "gateway-blue-blue"),
+        ("PodDisruptionBudget", "postgres-blue"),
+        ("HorizontalPodAutoscaler", "more-blue"),
+    ],
+)
+def test_a_part_that_the_controller_has_no_rights_for_is_found(objects, kind, name):
+    item = (
+        scaler(name) if kind == "HorizontalPodAutoscaler" else one(objects, kind, "pipeline-blue")
+    )
+    item["metadata"]["name"] = name
+    if item not in objects:
+        objects.append(item)
+    findings = lint(objects, "prod")
+    assert "part" in {finding.code for finding in findings}
+    assert f"{name.removesuffix('-blue')} is no part of a lane" in [one.what for one in findings]
+
+
+@pytest.mark.parametrize("name", ["assistant-c9", "assistant-stable", "assistant-c9-blue"])
+def test_a_service_named_as_a_role_is_found(objects, name):
+    one(objects, "Service", "lane-blue")["metadata"]["name"] = name
+    said = {(finding.code, finding.what) for finding in lint(objects, "prod")}
+    assert ("owned", "it is a role or a slot") in said
 
 
 def test_an_autoscaler_of_its_own_lane_is_allowed(objects):
     assert lint([*objects, scaler("gateway-blue")], "prod") == []
 
 
-@pytest.mark.parametrize("target", ["gateway-green", "gateway", None])
+@pytest.mark.parametrize("target", ["gateway-green", "gateway", "tickets-blue", None])
 def test_an_autoscaler_of_the_other_lane_is_found(objects, target):
     finding = only(lint([*objects, scaler(target)], "prod"))
     assert (finding.code, finding.where) == ("lane", "HorizontalPodAutoscaler gateway-blue")
