@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from rollout.marks import is_epoch
 from rollout.state import (
     Candidate,
     Ended,
@@ -52,6 +53,8 @@ def load(text: str) -> State:
 
 
 def _state(raw: dict[str, Any]) -> State:
+    if not is_epoch(raw["epoch"]):
+        raise ValueError(f"epoch {raw['epoch']!r}")
     raw["serving"] = Serving(**raw["serving"])
     raw["previous"] = Serving(**raw["previous"]) if raw["previous"] else None
     raw["retained"] = Serving(**raw["retained"]) if raw["retained"] else None

@@ -69,9 +69,11 @@ def _first(api: Api, names: Names, lane: str, say: Callable[[str], None]) -> Sta
     found = sequences.read(api, names)
     roles, slots = found.view(names)
     epochs = [role.epoch for role in roles.values()] + [slot.epoch for slot in slots.values()]
+    running = lanes.observe(api, names)
+    epochs += [part.epoch for one in running.values() for part in one.parts.values()]
     history = records.history(api, names)
     lane = roles[names.stable].lane if names.stable in roles else lane
-    seen = lanes.observe(api, names)[lane]
+    seen = running[lane]
     if not seen.settled:
         raise CannotInit(
             f"lane {lane} is not Ready ({seen.trouble or 'no Deployment'}): apply "

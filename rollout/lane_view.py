@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from rollout.cluster import Object
-from rollout.names import RELEASE
+from rollout.marks import epoch, release
 from rollout.observation import Lane, Part
-from rollout.services import epoch
 
 
 def view(lane: str, deployments: Iterable[Object], pods: Iterable[Object]) -> Lane:
     """One lane from the API server's lists."""
     mine = [one for one in deployments if label(one, "lane") == lane]
     here = [pod for pod in pods if label(pod, "lane") == lane]
-    numbers = {str(_annotations(one).get(RELEASE, "")) for one in mine}
-    only = numbers.pop() if len(numbers) == 1 else ""
+    releases = {release(one) for one in mine}
     return Lane(
-        release=int(only) if only.isdecimal() else None,
+        release=releases.pop() if len(releases) == 1 else None,
         parts={label(one, "app"): _part(one) for one in mine},
         restarts=sum(_restarts(pod) for pod in here),
         trouble=next((line for line in map(_trouble, here) if line), ""),
@@ -59,7 +56,3 @@ def _trouble(pod: Object) -> str:
 def label(one: Object, name: str) -> str:
     """A label of an object; empty without it."""
     return str((one["metadata"].get("labels") or {}).get(name, ""))
-
-
-def _annotations(one: Object) -> dict[str, Any]:
-    return one["metadata"].get("annotations") or {}

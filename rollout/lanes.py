@@ -10,9 +10,10 @@ from functools import partial
 from rollout.cluster import Api, Object, apps, core, group
 from rollout.errors import Conflict, Refused, RolloutError, Superseded
 from rollout.lane_view import label, view
+from rollout.marks import epoch
 from rollout.names import EPOCH, LANE_MANAGER, LANES, MANAGER, RELEASE, Names
 from rollout.observation import Lane
-from rollout.services import epoch, guarded
+from rollout.services import guarded
 
 APPLY_ATTEMPTS = 5
 FIELD_CONFLICT = "Apply failed with"

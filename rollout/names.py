@@ -59,8 +59,9 @@ class Names:
 
     def candidate_number(self, service: str) -> int | None:
         """The release whose client Service this is; None for another Service."""
-        number = service.removeprefix(self.candidate_prefix)
-        return int(number) if number != service and number.isdecimal() else None
+        text = service.removeprefix(self.candidate_prefix)
+        number = int(text) if text.isdecimal() else None
+        return number if number is not None and self.candidate(number) == service else None
 
     def host(self, service: str) -> str:
         """The name that a slot's `externalName` carries for a role Service."""

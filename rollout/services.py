@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from rollout.cluster import Api, Object, core
 from rollout.errors import Superseded
+from rollout.marks import annotation, epoch, release
 from rollout.names import EPOCH, PREVIOUS_LANE, RELEASE, ROLE, Names
 from rollout.observation import Role, Slot
+from rollout.slots import WEIGHTS
 from rollout.wanted import Wanted
-
-_NUMBER = re.compile("[0-9]{1,15}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +42,16 @@ class Change:
 
 
 def read_roles(api: Api, names: Names) -> dict[str, Object]:
-    """The role Services by name. A label alone makes none: a commit may label a lane's Service."""
+    """The role Services by name: it takes the name and the label, whatever a commit may write."""
     found = _by_name(api.items(core(names.lanes, "services"), f"{ROLE}"))
     return {name: body for name, body in found.items() if _is_role(names, name)}
 
 
 def read_slots(api: Api, names: Names) -> dict[str, Object]:
-    """The slots by name."""
-    return _by_name(api.items(core(names.slots, "services"), f"{ROLE}=slot"))
+    """The slots by name. A label alone makes none, as with roles."""
+    found = _by_name(api.items(core(names.slots, "services"), f"{ROLE}=slot"))
+    ours = {f"{names.slot_prefix}{slot}" for slot in range(len(WEIGHTS))}
+    return {name: body for name, body in found.items() if name in ours}
 
 
 def role_changes(names: Names, found: Services, target: Wanted, mine: int) -> list[Change]:
@@ -73,12 +74,6 @@ def slot_changes(names: Names, found: Services, target: Wanted, mine: int) -> li
         if have is None or not _like(have, wish, "externalName"):
             changes.append(_change(core(names.slots, "services", name), have, wish, "externalName"))
     return changes
-
-
-def epoch(body: Object) -> int:
-    """The epoch on an object; 0 without one, and for what no writer of ours can have written."""
-    value = str((body["metadata"].get("annotations") or {}).get(EPOCH, "0"))
-    return _number(value) or 0
 
 
 def guarded(have: Object, annotations: dict[str, str]) -> list[Object]:
@@ -151,19 +146,12 @@ def _like(have: Object, wish: Object, field: str) -> bool:
 
 
 def _role(body: Object) -> Role:
-    annotations = body["metadata"].get("annotations") or {}
-    release = _number(str(annotations.get(RELEASE, "")))
     lane = (body["spec"].get("selector") or {}).get("lane", "")
-    return Role(lane, epoch(body), release, annotations.get(PREVIOUS_LANE, ""))
+    return Role(lane, epoch(body), release(body), annotation(body, PREVIOUS_LANE))
 
 
 def _is_role(names: Names, service: str) -> bool:
     return service == names.stable or names.candidate_number(service) is not None
-
-
-def _number(text: str) -> int | None:
-    """A number that we may have written; `int` raises on one of thousands of digits."""
-    return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def _pointer(annotation: str) -> str:

