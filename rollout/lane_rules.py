@@ -17,7 +17,7 @@ PARTS = ("gateway", "pipeline", "tickets")
 """What a lane consists of: `gateway-blue` and so on. Others need rights from an admin first."""
 REHEARSAL_PARTS = (*PARTS, "postgres")
 ENTRANCE = "lane"
-"""The Service by which scenarios meet a lane."""
+"""The Service by which scenarios meet a lane. Its gateways have no other: clients use roles."""
 BUDGET, DEPLOYMENT, SCALER = "PodDisruptionBudget", "Deployment", "HorizontalPodAutoscaler"
 OWN_LABELS = {
     BUDGET: ["metadata.labels", "spec.selector.matchLabels"],
@@ -66,6 +66,7 @@ def own_lane(lane: str) -> Rule:
 def own_part(lane: str) -> Rule:
     """A rule: an object is a known part of `lane`, and its pods are labelled as that part."""
     parts = REHEARSAL_PARTS if lane == STAGING else PARTS
+    services = tuple(ENTRANCE if part == _NAMES.app else part for part in parts)
 
     def rule(item: Manifest) -> Iterator[Finding]:
         kind = item["kind"]
@@ -73,7 +74,7 @@ def own_part(lane: str) -> Rule:
         part = name.removesuffix(f"-{lane}")
         if part == name or kind not in (BUDGET, DEPLOYMENT, SCALER, "Service"):
             return
-        known = (ENTRANCE, *parts) if kind == "Service" else parts
+        known = services if kind == "Service" else parts
         if part not in known:
             yield fault("part", item, f"{part} is no part of a lane", f"use {', '.join(known)}")
         elif kind == "Service":

@@ -52,11 +52,18 @@ def get(kind: str, namespace: str, *words: str) -> list[dict[str, Any]]:
     return json.loads(ask("get", kind, "-n", namespace, "-o", "json", *words))["items"]
 
 
-def as_controller(*objects: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+def as_controller(
+    *objects: dict[str, Any], manager: str = "rollout"
+) -> subprocess.CompletedProcess[str]:
     """Try to apply objects with the controller's rights, without changing anything."""
     stream = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
-    words = ("apply", "--server-side", "--force-conflicts", "--field-manager=rollout")
-    return run(*words, "--dry-run=server", f"--as={CONTROLLER}", "-f", "-", stdin=stream)
+    words = ("apply", "--server-side", "--force-conflicts", f"--field-manager={manager}", "-f", "-")
+    return try_as_controller(*words, stdin=stream)
+
+
+def try_as_controller(*words: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    """A kubectl command with the controller's rights, without changing anything."""
+    return run(*words, "--dry-run=server", f"--as={CONTROLLER}", stdin=stdin)
 
 
 def python_image() -> str:

@@ -125,6 +125,7 @@ def test_pods_of_another_part_are_found(objects, kind, path, app):
     ("kind", "name"),
     [
         ("Service", "more-blue"),
+        ("Service", "gateway-blue"),
         ("Service", "postgres-blue"),
         ("Service", "lane-blue-blue"),
         ("Deployment", "lane-blue"),
