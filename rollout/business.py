@@ -6,15 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from rollout.errors import RolloutError
+from rollout import examination
 from rollout.jobs import Handle
 from rollout.observation import Job, JobKind
 from rollout.runner import run
-from rollout.scenario import BadScenario, Limits, Scenario, load
-
-
-class NoScenarios(RolloutError):
-    """A release without an examination cannot pass one."""
+from rollout.scenario import Limits
 
 
 def judge(
@@ -35,7 +31,7 @@ def judge(
     tried `tries` times: a rehearsal's pods have only just started, and one slow
     first connection is not the release's fault; a wrong answer is wrong again.
     """
-    scenarios = read(texts)
+    scenarios = examination.scenarios(texts)
     lines = []
     for scenario in scenarios:
         wanted = replace(scenario, runs=runs) if runs else scenario
@@ -57,19 +53,6 @@ def judge(
     total = sum(runs or one.runs for one in scenarios)
     why = f"{len(scenarios)} scenarios, {total} runs passed"
     return Job(kind, number, done=True, passed=True, why=why)
-
-
-def read(texts: dict[str, str]) -> list[Scenario]:
-    """The scenarios in the order of their file names. Raises NoScenarios."""
-    if not texts:
-        raise NoScenarios("neither the promoted release nor the candidate has a scenario: add one")
-    found = []
-    for name, text in sorted(texts.items()):
-        try:
-            found.append(load(text))
-        except BadScenario as error:
-            raise NoScenarios(f"{name}: {error}") from None
-    return found
 
 
 def _progress(handle: Handle, name: str) -> Callable[[int, int, int], None]:

@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rollout import manifests, trust
+from rollout import examination, manifests, reverts, trust
 from rollout.git import GitError, Repository
 from rollout.observation import Job, JobKind
 from rollout.records import Record
 from rollout.rendered import Rendered, Unfit, render_lane
 from rollout.settings import Settings
 from rollout.state import Candidate, Held
-
-SCENARIOS = "rollout/scenarios"
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,8 @@ def examine(
 ) -> tuple[Job, Record]:
     """The passed job and the record to keep.
 
-    Raises Unfit (or BadManifest) for a commit that may not run, GitError or
-    PolicyError where the examination itself could not be made.
+    Raises Unfit (or BadManifest, NoScenarios, TooLarge) for a commit that may not
+    run, GitError or PolicyError where the examination itself could not be made.
     """
     candidate, base = subject.candidate, subject.base
     say("verifying signatures")
@@ -61,15 +59,15 @@ def examine(
         found = (check(repository, candidate.commit, tree, rendered, base) for check in checks)
         refuse_if([line for lines in found for line in lines])
     record = make_record(repository, subject, rendered)
-    bad = rejected_inside(repository, base.commit, candidate.commit, subject.held)
-    verdict = subject.held[bad].verdict if bad else ""
+    examination.scenarios(examination.chosen(base, record))
+    bad = reverts.inside(repository, base.commit, candidate.commit, subject.held)
     job = Job(
         JobKind.EXAMINE,
         candidate.number,
         done=True,
         passed=True,
-        why=f"it still contains {bad[:12]}, {verdict}: revert that commit" if bad else "fit to run",
-        contains=bad,
+        why=bad.why if bad else "fit to run",
+        contains=bad.commit if bad else "",
         sizes=record.sizes,
     )
     return job, record
@@ -137,38 +135,6 @@ def make_record(repository: Repository, subject: Subject, rendered: Rendered) ->
         manifests_sha3=manifests.neutral_hash(rendered.canary),
         predecessor=subject.base.number,
         sizes=manifests.sizes(rendered.canary, rendered.prod),
-        scenarios=scenarios(repository, commit, subject.base),
+        scenarios=examination.texts(repository, commit),
         manifests=rendered.canary,
     )
-
-
-def scenarios(repository: Repository, commit: str, base: Record) -> dict[str, str]:
-    """The candidate's scenario texts by file name."""
-    found = {}
-    for path, mode, _blob in repository.tree(commit, [SCENARIOS]):
-        if path.endswith((".yaml", ".yml")) and mode.startswith("100"):
-            found[Path(path).name] = repository.read(commit, path).decode("utf8", "replace")
-    return found
-
-
-def examination(base: Record, candidate: Record) -> dict[str, str]:
-    """The scenarios that judge a candidate: the promoted release's, and what it adds itself.
-
-    So a commit cannot weaken its own examination by editing or deleting one.
-    """
-    return {**candidate.scenarios, **base.scenarios}
-
-
-def rejected_inside(
-    repository: Repository, base: str | None, tip: str, held: Mapping[str, Held]
-) -> str:
-    """A held commit that `tip` contains, that is not promoted since and not reverted; or ''."""
-    for commit in held:
-        if commit == tip or not repository.contains(commit, tip):
-            continue
-        if base is not None and repository.contains(commit, base):
-            continue
-        bodies = repository.git("log", "--format=%b", f"{commit}..{tip}", "--").stdout
-        if f"This reverts commit {commit}" not in bodies.decode("utf8", "replace"):
-            return commit
-    return ""

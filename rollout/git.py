@@ -159,9 +159,13 @@ class Repository:
     def read(self, sha: str, path: str, most: int = MAX_FILE) -> bytes:
         """The bytes of one file of a commit. Raises TooLarge above `most`."""
         try:
-            return self.git("cat-file", "blob", f"{sha}:{path}", output=most).stdout
+            return self.blob(f"{sha}:{path}", most)
         except TooLarge:
             raise TooLarge(f"{path} is longer than {most} bytes: shorten it") from None
+
+    def blob(self, name: str, most: int = MAX_FILE) -> bytes:
+        """The bytes of a blob by its id. Raises TooLarge above `most`."""
+        return self.git("cat-file", "blob", name, output=most).stdout
 
     def tree(self, sha: str, paths: Sequence[str]) -> list[tuple[str, str, str]]:
         """(path, mode, blob sha1) of every file of a commit under `paths`."""

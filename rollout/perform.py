@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rollout import actions, business, examine, lanes, records
+from rollout import actions, business, examination, examine, lanes, records
 from rollout.git import Repository
 from rollout.jobs import Handle, Jobs
 from rollout.mover import Mover, NoRecord
@@ -86,7 +86,7 @@ class Performer(Mover):
                 return Job(JobKind.REHEARSE, number, done=True, passed=True, why="no staging here")
             handle.say("staging: rendering")
             manifests = staged(self.repository(), candidate.commit)
-            texts = examine.examination(self.record(serving), self.record(number))
+            texts = examination.chosen(self.record(serving), self.record(number))
             results: list[Job] = []
 
             def play(address: str) -> None:
@@ -115,7 +115,7 @@ class Performer(Mover):
         assert candidate is not None
 
         def work(handle: Handle) -> Job:
-            texts = examine.examination(self.record(serving), self.record(candidate.number))
+            texts = examination.chosen(self.record(serving), self.record(candidate.number))
             address = lanes.address(self.api, self.names.lanes, f"lane-{candidate.lane}")
             if address is None:
                 raise NoRecord(f"Service lane-{candidate.lane} is missing: add it to the overlay")

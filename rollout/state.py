@@ -134,6 +134,8 @@ class Held:
     verdict: str
     why: str
     at: float
+    base: str | None = None
+    """The commit that served then: what came with the held one is what differs."""
 
 
 @dataclass(frozen=True, slots=True)

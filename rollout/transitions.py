@@ -67,7 +67,7 @@ def ended(state: State, verdict: str, why: str, now: float) -> State:
         return state
     held = state.held
     if verdict != "superseded":
-        held = hold_commit(held, candidate.commit, Held(verdict, why, now))
+        held = hold_commit(held, candidate.commit, Held(verdict, why, now, state.serving.commit))
     had_share = candidate.step_since is not None
     services = dict(state.services)
     if candidate.number in services:
@@ -170,7 +170,7 @@ def given_back(state: State, to: Serving, why: str, now: float) -> State:
         previous=None,
         retained=old if old.lane != to.lane else None,
         restore=None,
-        held=hold_commit(state.held, old.commit, Held("undone", why, now)),
+        held=hold_commit(state.held, old.commit, Held("undone", why, now, to.commit)),
         ended=(*state.ended, Ended(old.number, "undone", why, now)),
         undo_until=None,
         retire_at=now + max(state.times.undo_window_s, state.times.drain_s),

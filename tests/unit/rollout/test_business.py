@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from rollout import business, rehearsal
-from rollout.business import NoScenarios
 from rollout.cluster import apps, core
+from rollout.examination import NoScenarios
 from rollout.jobs import Handle
 from rollout.observation import Job, JobKind
 from rollout.rehearsal import NotReady, Rehearsal
@@ -107,7 +107,7 @@ def test_a_rehearsal_runs_fewer(assistant: Assistant) -> None:
 def test_no_scenario_is_no_pass(assistant: Assistant) -> None:
     with pytest.raises(NoScenarios, match="add one"):
         judge(assistant, {})
-    with pytest.raises(NoScenarios, match=r"a\.yaml: line"):
+    with pytest.raises(NoScenarios, match=r"rollout/scenarios/a\.yaml: line"):
         judge(assistant, {"a.yaml": "name: 3"})
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rollout import examine, rendered
+from rollout import examination, examine, rendered
+from rollout.examination import NoScenarios
 from rollout.examine import Subject
 from rollout.git import GitError, Repository
 from rollout.records import Record
@@ -19,46 +18,12 @@ from rollout.rendered import Unfit
 from rollout.settings import Settings
 from rollout.state import Candidate, Held, Phase
 from tests.unit.rollout.fake_cluster import deployment
+from tests.unit.rollout.scenario_text import scenario
+from tests.unit.rollout.signed_tree import Tree
 
-ADDRESS = "ann@example.com"
-BASE = Record(number=1, lane="blue", created=0.0, scenarios={"a.yaml": "the promoted one"})
-
-
-class Tree:
-    """A signed work tree."""
-
-    def __init__(self, folder: Path) -> None:
-        self.path, self.key = folder / "tree", folder / "key"
-        keygen = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", ADDRESS]
-        subprocess.run([*keygen, "-f", str(self.key)], check=True)
-        subprocess.run(["git", "init", "-q", "-b", "main", str(self.path)], check=True)
-        self.repository = Repository(str(self.path), folder / "bare")
-
-    @property
-    def signers(self) -> str:
-        return f'{ADDRESS} namespaces="git" {Path(f"{self.key}.pub").read_text()}'
-
-    def git(self, *words: str) -> str:
-        identity = {
-            f"GIT_{who}_{what}": value
-            for who in ("AUTHOR", "COMMITTER")
-            for what, value in (("NAME", "Ann"), ("EMAIL", ADDRESS))
-        }
-        nobody = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_EDITOR": "true"}
-        signing = ["-c", "gpg.format=ssh", "-c", f"user.signingkey={self.key}"]
-        done = subprocess.run(
-            ["git", "-C", str(self.path), *signing, *words],
-            env={**os.environ, **identity, **nobody}, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        return done.stdout.strip()
-
-    def commit(self, subject: str, file: str = "rollout/scenarios/b.yaml", text: str = "b") -> str:
-        path = self.path / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        self.git("add", "-A")
-        self.git("commit", "-q", "--allow-empty", "-S", "-m", subject)
-        return self.git("rev-parse", "HEAD")
+BASE = Record(
+    number=1, lane="blue", created=0.0, scenarios={"a.yaml": scenario("the promoted one")}
+)
 
 
 @pytest.fixture
@@ -95,11 +60,12 @@ def test_a_good_commit_gets_a_record_with_all_that_an_undo_needs(tree: Tree) -> 
 
 
 def test_scenarios_come_from_the_promoted_release_and_the_candidate_only_adds(tree: Tree) -> None:
-    tree.commit("[AI-1] x", "rollout/scenarios/a.yaml", "weakened")
-    commit = tree.commit("[AI-2] y", "rollout/scenarios/c.yaml", "added")
+    weakened, added = scenario("weakened"), scenario("added")
+    tree.commit("[AI-1] x", "rollout/scenarios/a.yaml", weakened)
+    commit = tree.commit("[AI-2] y", "rollout/scenarios/c.yaml", added)
     _, record = judge(tree, subject(tree, commit))
-    assert record.scenarios == {"a.yaml": "weakened", "c.yaml": "added"}
-    assert examine.examination(BASE, record) == {"a.yaml": "the promoted one", "c.yaml": "added"}
+    assert record.scenarios == {"a.yaml": weakened, "c.yaml": added}
+    assert examination.chosen(BASE, record) == {**BASE.scenarios, "c.yaml": added}
 
 
 def test_an_unsigned_commit_is_refused_before_it_is_rendered(
@@ -149,24 +115,22 @@ def test_a_repository_that_cannot_be_reached_is_not_the_commits_fault(
 
 
 def test_a_descendant_of_a_held_commit_is_held_until_that_one_is_reverted(tree: Tree) -> None:
-    tree.commit("[AI-1] start")
+    base = tree.commit("[AI-1] start")
     bad = tree.commit("[AI-2] bad", text="bad")
-    held = {bad: Held("rejected", "wrong", 0.0)}
+    held = {bad: Held("rejected", "wrong", 0.0, base)}
     after = tree.commit("[AI-3] on top", "other", "x")
     job, _ = judge(tree, subject(tree, after, held))
     assert (job.passed, job.contains) == (True, bad)
-    assert "revert that commit" in job.why
-    tree.git("revert", "--no-commit", bad)
-    message = f'[AI-4] Revert "bad"\n\nThis reverts commit {bad}.'
-    tree.git("commit", "-q", "-S", "-m", message)
-    reverted = tree.git("rev-parse", "HEAD")
-    job, _ = judge(tree, subject(tree, reverted, held))
-    assert job.contains == ""
+    assert f"git revert -S {bad[:12]}" in job.why
+    tree.git("revert", "--no-edit", "-S", bad)
+    job, _ = judge(tree, subject(tree, tree.git("rev-parse", "HEAD"), held))
+    assert (job.contains, job.why) == ("", "fit to run")
 
 
-def test_a_held_commit_that_was_promoted_since_holds_nothing(tree: Tree) -> None:
-    tree.commit("[AI-1] start")
-    bad = tree.commit("[AI-2] approved in the end", text="bad")
-    after = tree.commit("[AI-3] on top", "other", "x")
-    tree.repository.fetch("main")
-    assert examine.rejected_inside(tree.repository, bad, after, {bad: Held("x", "y", 0.0)}) == ""
+def test_a_scenario_that_cannot_be_read_is_refused_with_its_place(tree: Tree) -> None:
+    text = scenario("hello").replace("ticket", "(?=ticket)")
+    commit = tree.commit("[AI-1] x", "rollout/scenarios/c.yaml", text)
+    with pytest.raises(NoScenarios) as refused:
+        judge(tree, subject(tree, commit))
+    place = "rollout/scenarios/c.yaml: line 7: turns[0].expect.reply_matches[0]: '(?=ticket)' is"
+    assert str(refused.value).startswith(place)
