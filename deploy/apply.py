@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from deploy import addresses, lanes, migration, setup, waits
+from deploy import addresses, lanes, leftovers, migration, setup, waits
 from deploy.cluster.errors import ClusterError
 from deploy.cluster.steps import step
 from deploy.errors import ApplyError
@@ -77,6 +77,8 @@ def apply(wished: Target, overlay: str, lane: str | None) -> str:
     if serving is None:
         lanes.init(wished.kubeconfig)
     waits.ready(kubectl, late(waits.workloads(platform)))
+    with step("remove old ConfigMaps"):
+        leftovers.remove(kubectl, platform)
     stale = lanes.stale(kubectl, parts)
     report = addresses.report(kubectl, wished, serving or lanes.FIRST)
     return f"{report}\n{lanes.advice(serving, stale)}" if serving and stale else report

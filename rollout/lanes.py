@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import partial
 
+from rollout import generated
 from rollout.cluster import Api, Object, apps, core, group
 from rollout.errors import Conflict, Refused, RolloutError, Superseded
 from rollout.lane_view import label, view
@@ -16,6 +17,7 @@ from rollout.observation import Lane
 from rollout.services import guarded
 
 APPLY_ATTEMPTS = 5
+FORGOTTEN_AT_ONCE = 10
 FIELD_CONFLICT = "Apply failed with"
 _OWNERS = re.compile(r'conflicts? with "([^"]+)"')
 
@@ -53,8 +55,8 @@ def apply(
 
     A late process is refused: a Deployment is applied only in the version that
     was seen with an epoch not newer than `mine`. Deployments of the lane that
-    the release no longer has are deleted; its ConfigMaps stay, because an undo
-    may need them.
+    the release no longer has are deleted, and generated ConfigMaps that neither
+    it nor the release before it needs: a record has its own.
     """
     for attempt in range(APPLY_ATTEMPTS):
         try:
@@ -69,7 +71,11 @@ def apply(
 def _apply_once(
     api: Api, namespace: str, lane: str, manifests: list[Object], release: int, mine: int
 ) -> None:
-    found = {one["metadata"]["name"]: one for one in api.items(apps(namespace), f"lane={lane}")}
+    lists = [apps(namespace), core(namespace, "configmaps")]
+    deployments, configs = api.together(
+        [partial(api.items, path, f"lane={lane}") for path in lists]
+    )
+    found = {one["metadata"]["name"]: one for one in deployments}
     for one in found.values():
         if epoch(one) > mine:
             raise Superseded(f"{one['metadata']['name']} carries epoch {epoch(one)}")
@@ -83,6 +89,16 @@ def _apply_once(
         api.together([partial(_apply_one, api, namespace, one) for one in objects])
     for name in found.keys() - {one["metadata"]["name"] for one in stamped}:
         api.delete(apps(namespace, name))
+    _forget(api, namespace, generated.unneeded(configs, [*manifests, *deployments]))
+
+
+def _forget(api: Api, namespace: str, configs: list[str]) -> None:
+    """Delete a few ConfigMaps; what stays does no harm."""
+    try:
+        for name in configs[:FORGOTTEN_AT_ONCE]:
+            api.delete(core(namespace, "configmaps", name))
+    except RolloutError as error:
+        log.warning("old ConfigMaps of %s stay: %s", namespace, error)
 
 
 def _apply_one(api: Api, namespace: str, one: Object) -> Object:
