@@ -11,6 +11,9 @@ compared with itself only:
   being their common ancestor. It is reverted if that is clean and gives the
   candidate's text. Where git sees a conflict, nobody knows: not reverted.
 
+The two files of digests are generated, and every change of an image rewrites its
+lines: there, no hash that the push brought may be left.
+
 Messages play no part, so they cannot lie. Edits of the neighbourhood are merged; a
 partial revert, or the revert of a revert, leaves something to take back. What is
 not known to be reverted is held, and a person decides.
@@ -21,11 +24,13 @@ new commit, that is a new change and is examined as one.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from images.lock import COMPONENT, LOCK
 from rollout.git import MAX_LISTING, GitError, Repository, TooLarge
 from rollout.state import Held
 
@@ -33,9 +38,21 @@ MAX_MERGED = 100
 """Files edited since that are merged for one held commit; more count as not reverted."""
 _NOTHING = ("000000", "0" * 40)
 _TEXT = ("100644", "100755")
+_GENERATED = (str(LOCK), str(COMPONENT))
+_HASH = re.compile(rb"[0-9a-f]{64}")
 
 Entry = tuple[str, str]
 """Mode and blob of one file of a tree; `_NOTHING` where there is none."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that a push changed: in its base, in the rejected commit, and in the candidate."""
+
+    path: str
+    was: Entry
+    bad: Entry
+    now: Entry
 
 
 @dataclass(frozen=True)
@@ -66,14 +83,14 @@ def reverted(repository: Repository, tip: str, commit: str, base: str | None) ->
         return False
     try:
         now = {path: (mode, blob) for path, mode, blob in repository.tree(tip, ["."])}
-        entries = [
-            (was, bad, now.get(path, _NOTHING))
+        files = [
+            File(path, was, bad, now.get(path, _NOTHING))
             for path, was, bad in _differences(repository, base, commit)
         ]
-        if any(entry == bad for _was, bad, entry in entries):
+        if any(file.now == file.bad for file in files):
             return False
-        edited = [one for one in entries if one[2] != one[0]]
-        return len(edited) <= MAX_MERGED and all(_taken_back(repository, *one) for one in edited)
+        edited = [file for file in files if file.now != file.was]
+        return len(edited) <= MAX_MERGED and all(_taken_back(repository, one) for one in edited)
     except (GitError, TooLarge):
         return False
 
@@ -90,18 +107,30 @@ def _differences(
         yield path, (old_mode, old_blob), (mode, blob)
 
 
-def _taken_back(repository: Repository, was: Entry, bad: Entry, now: Entry) -> bool:
-    """Whether a file that is not as it `was` has lost what the `bad` one brought."""
-    if any(mode not in _TEXT for mode, _blob in (was, bad, now)):
+def _taken_back(repository: Repository, file: File) -> bool:
+    """Whether a file that is not as it was has lost what the bad one brought."""
+    modes = [mode for mode, _blob in (file.now, file.bad, file.was)]
+    if any(mode not in _TEXT for mode in modes):
         return False
-    if was[0] != bad[0] and now[0] != was[0]:
+    if modes[1] != modes[2] and modes[0] != modes[2]:
         return False
+    now, bad, was = (repository.blob(blob) for _mode, blob in (file.now, file.bad, file.was))
+    if file.path in _GENERATED:
+        brought = set(_HASH.findall(bad)) - set(_HASH.findall(was))
+        if brought & set(_HASH.findall(now)):
+            return False
+        now, bad, was = (_HASH.sub(b"", text) for text in (now, bad, was))
+    return _merged(repository, now, bad, was) == now
+
+
+def _merged(repository: Repository, now: bytes, ancestor: bytes, other: bytes) -> bytes | None:
+    """What git makes of two texts with a common ancestor; None where it sees a conflict."""
     with tempfile.TemporaryDirectory(prefix="merge-") as folder:
-        files = [Path(folder, name) for name in ("now", "bad", "was")]
-        for file, (_mode, blob) in zip(files, (now, bad, was), strict=True):
-            file.write_bytes(repository.blob(blob))
-        merged = repository.git("merge-file", "-p", "-q", *map(str, files), check=False)
-        return merged.returncode == 0 and merged.stdout == files[0].read_bytes()
+        paths = [Path(folder, name) for name in ("now", "ancestor", "other")]
+        for path, text in zip(paths, (now, ancestor, other), strict=True):
+            path.write_bytes(text)
+        done = repository.git("merge-file", "-p", "-q", *map(str, paths), check=False)
+    return done.stdout if done.returncode == 0 else None
 
 
 def _why(repository: Repository, commit: str, reason: Held) -> str:

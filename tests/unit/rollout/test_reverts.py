@@ -229,6 +229,27 @@ def test_what_git_cannot_merge_is_reverted_only_if_it_is_as_it_was(story: Story,
     assert story.inside(bad) == ""
 
 
+def lock(**digests: str) -> str:
+    return "".join(
+        f"  {name}:\n    inputs: {digit * 64}\n    digest: sha256:{digit * 64}\n"
+        for name, digit in digests.items()
+    )
+
+
+def test_digests_are_made_again_with_every_change_and_only_the_bad_ones_must_go(
+    story: Story,
+) -> None:
+    path = "images/images.lock"
+    story.base = story.commit("[AI-2] start", path, lock(gateway="1", pipeline="2"))
+    bad = story.commit("[AI-3] bad", path, lock(gateway="1", pipeline="3"))
+    story.commit("[AI-4] revert and change", path, lock(gateway="1", pipeline="4"))
+    assert story.inside(bad) == ""
+    story.commit("[AI-5] the bad image for another", path, lock(gateway="3", pipeline="4"))
+    assert story.inside(bad) == bad
+    story.commit("[AI-6] neither", path, lock(gateway="5", pipeline="2"))
+    assert story.inside(bad) == ""
+
+
 def test_more_edited_files_than_are_merged_count_as_not_reverted(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
