@@ -94,6 +94,7 @@ def parser() -> argparse.ArgumentParser:
     _wait(split)
     _wait(add("promote", "skip the remaining steps (never the scenarios)", "rollout promote"))
     add("resume", "end a hold; for an inconclusive step, approve it", "rollout resume")
+    _forget(add("forget", "let go of commits held long ago", "rollout forget --older-than 90"))
     add("history", "list every release and what became of it", "rollout history")
     add("plan", "show what a push would do now and how long it would take", "rollout plan")
     _init(add("init", "take over a lane that an admin has applied", "rollout init --lane blue"))
@@ -121,6 +122,13 @@ def _deploy(one: argparse.ArgumentParser) -> None:
         help="start now, although the lane of the release before is still at hand for an undo",
     )  # fmt: skip
     _wait(one)
+
+
+def _forget(one: argparse.ArgumentParser) -> None:
+    one.add_argument(
+        "--older-than", type=float, metavar="DAYS", required=True,
+        help="those that were held more than DAYS ago may be released again",
+    )  # fmt: skip
 
 
 def _wait(one: argparse.ArgumentParser) -> None:

@@ -138,6 +138,7 @@ _COMMANDS: dict[str, Callable[[Api, Names, argparse.Namespace], int]] = {
     "split": cli_wishes.split,
     "promote": cli_wishes.promote,
     "resume": cli_wishes.resume,
+    "forget": cli_wishes.forget,
     "history": _history,
     "plan": _plan,
     "init": _init,

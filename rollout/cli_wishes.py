@@ -81,6 +81,12 @@ def resume(api: Api, names: Names, given: argparse.Namespace) -> int:
     return _told(given, journal.edit(api, names, lambda state: commands.resume(state, time.time())))
 
 
+def forget(api: Api, names: Names, given: argparse.Namespace) -> int:
+    """Let go of commits that were held long ago."""
+    before = time.time() - given.older_than * 86400
+    return _told(given, journal.edit(api, names, lambda state: commands.forget(state, before)))
+
+
 def _told(given: argparse.Namespace, edit: Edit) -> int:
     if edit.wrong:
         raise NotGranted(edit.said)

@@ -11,7 +11,18 @@ from dataclasses import dataclass, replace
 
 from rollout import transitions
 from rollout.names import other_lane
-from rollout.state import Candidate, HoldKind, Phase, Push, Restore, Serving, Size, State, advance
+from rollout.state import (
+    MAX_HELD,
+    Candidate,
+    HoldKind,
+    Phase,
+    Push,
+    Restore,
+    Serving,
+    Size,
+    State,
+    advance,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +60,13 @@ def push(state: State, wish: Push) -> Edit:
         return Edit(None, f"release {state.serving.number} already serves {short}")
     if candidate is not None and candidate.commit == wish.commit:
         return Edit(None, f"{short} is already on its way as release {candidate.number}")
+    if len(state.held) >= MAX_HELD:
+        return Edit(
+            None,
+            f"{len(state.held)} rejected commits are held, as many as the journal keeps: "
+            "`rollout forget --older-than 90` lets go of those held for more than 90 days",
+            wrong=True,
+        )
     if state.queue is not None and replace(wish, at=0, by="") == replace(state.queue, at=0, by=""):
         return Edit(None, f"{short} already waits")
     said = f"{short} accepted"
@@ -130,6 +148,16 @@ def resume(state: State, now: float) -> Edit:
         following = replace(candidate, hold=None, approved=True, since=now)
     said = f"release {candidate.number} goes on"
     return Edit(replace(state, candidate=following, said=said), said)
+
+
+def forget(state: State, before: float) -> Edit:
+    """Let go of the commits that were held before `before`: they may be released again."""
+    gone = {commit for commit, held in state.held.items() if held.at < before}
+    if not gone:
+        return Edit(None, f"nothing to forget: none of {len(state.held)} held commits is that old")
+    kept = {commit: held for commit, held in state.held.items() if commit not in gone}
+    said = f"{len(gone)} held commits forgotten, {len(kept)} kept"
+    return Edit(replace(state, held=kept, said=said), said)
 
 
 def abort(state: State, now: float) -> Edit:

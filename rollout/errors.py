@@ -2,6 +2,26 @@
 
 from __future__ import annotations
 
+import json
+
+
+def line(text: str, most: int) -> str:
+    """`text` in one line that takes at most `most` bytes of JSON, its end cut where it is longer.
+
+    What a commit made wrong is told in words of the commit's own, which may be very long.
+    """
+    whole = " ".join(text[: 2 * most].split())
+    shown = "".join(char if char.isprintable() else "?" for char in whole)
+    if len(text) <= 2 * most and _size(shown) <= most:
+        return shown
+    while _size(shown) > most - len("…".encode()):
+        shown = shown[: len(shown) * 9 // 10]
+    return f"{shown}…"
+
+
+def _size(text: str) -> int:
+    return len(json.dumps(text, ensure_ascii=False).encode()) - 2
+
 
 class RolloutError(Exception):
     """Anything that ends a command: what is wrong and what to do next, in one line."""

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from rollout.errors import ApiUnavailable, Conflict, RolloutError, Superseded
+from rollout.errors import ApiUnavailable, Conflict, RolloutError, Superseded, line
 from rollout.git import GitError
 from rollout.observation import Job, JobKind
 from rollout.secrets import NoSecret
@@ -19,6 +19,8 @@ log = logging.getLogger("rollout")
 TRANSIENT = (ApiUnavailable, Conflict, Superseded, GitError, NoSecret, PolicyError)
 """Not the commit's fault: the job starts again, and nothing is rejected for it."""
 AGAIN_S = 2.0
+MAX_WHY = 2000
+"""Bytes of a job's result, which goes into the journal and the record."""
 
 
 class Cancelled(RolloutError):
@@ -32,11 +34,11 @@ class Handle:
     progress: Callable[[str], None]
     cancelled: threading.Event = field(default_factory=threading.Event)
 
-    def say(self, line: str) -> None:
+    def say(self, said: str) -> None:
         """Report progress. Raises Cancelled if the job is to stop."""
         if self.cancelled.is_set():
             raise Cancelled("no longer wanted")
-        self.progress(line)
+        self.progress(said)
 
 
 Work = Callable[[Handle], Job]
@@ -58,7 +60,7 @@ class Jobs:
             if key in self._jobs:
                 return
             self._jobs[key] = Job(kind, number)
-            handle = Handle(lambda line: self._report(key, line))
+            handle = Handle(lambda said: self._report(key, said))
             self._handles[key] = handle
         name = f"{kind}-{number}"
         threading.Thread(target=self._run, args=(key, work, handle), name=name, daemon=True).start()
@@ -94,10 +96,10 @@ class Jobs:
             result = Job(*key, done=True, why=f"{type(error).__name__}: {error}")
         with self._lock:
             if self._handles.get(key) is handle:
-                self._jobs[key] = result
+                self._jobs[key] = replace(result, why=line(result.why, MAX_WHY))
         self._woken()
 
-    def _report(self, key: tuple[JobKind, int], line: str) -> None:
+    def _report(self, key: tuple[JobKind, int], said: str) -> None:
         with self._lock:
             if key in self._jobs:
-                self._jobs[key] = replace(self._jobs[key], why=line)
+                self._jobs[key] = replace(self._jobs[key], why=line(said, MAX_WHY))

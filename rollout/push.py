@@ -106,6 +106,8 @@ class Poller:
             return commands.push(state, push)
 
         wish = journal.edit(self.api, self.names, change)
+        if wish.wrong:
+            log.warning("poll: %s", wish.said)
         if wish.state is not None:
             log.info("poll: %s", wish.said)
             self.woken.set()

@@ -6,7 +6,15 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-KEPT_HELD = 50
+from rollout.errors import line
+
+MAX_HELD = 1000
+"""With so many held commits no push is taken up: none is forgotten but by a person's word.
+
+A ConfigMap holds 1 MiB; this many, and what an undo or two add, take 0.9 MiB at the most.
+"""
+MAX_WHY = 600
+"""Bytes of the reason of one."""
 
 
 class Phase(StrEnum):
@@ -201,8 +209,8 @@ def advance(candidate: Candidate, phase: Phase, now: float, **changes: Any) -> C
 
 
 def hold_commit(held: dict[str, Held], commit: str | None, reason: Held) -> dict[str, Held]:
-    """`held` with one more commit; the oldest go when there are too many."""
+    """`held` with one more commit, the newest last."""
     if commit is None:
         return held
-    kept = {**{key: value for key, value in held.items() if key != commit}, commit: reason}
-    return dict(list(kept.items())[-KEPT_HELD:])
+    others = {key: value for key, value in held.items() if key != commit}
+    return {**others, commit: replace(reason, why=line(reason.why, MAX_WHY))}

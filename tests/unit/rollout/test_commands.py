@@ -8,7 +8,7 @@ import pytest
 
 from rollout import commands, transitions
 from rollout.commands import Known
-from rollout.state import Hold, HoldKind, Phase, State
+from rollout.state import MAX_HELD, Held, Hold, HoldKind, Phase, State
 from tests.unit.rollout.rollout_world import first_state, push
 
 SPLIT = transitions.started(first_state(), push(), 0.0)
@@ -110,3 +110,15 @@ def test_abort_gives_up_an_undo_that_still_waits_for_its_pods() -> None:
     edit = commands.abort(waiting, 3.0)
     assert edit.state is not None
     assert edit.state.restore is None
+
+
+def test_with_as_many_held_commits_as_the_journal_keeps_no_push_is_taken_up() -> None:
+    held = {f"{number:040}": Held("rejected", "x", 0.0) for number in range(MAX_HELD)}
+    full = replace(first_state(), held=held)
+    edit = commands.push(full, push())
+    assert (edit.state, edit.wrong) == (None, True)
+    assert "1000 rejected commits are held" in edit.said
+    assert "`rollout forget --older-than 90`" in edit.said
+    forgotten = commands.forget(full, 1.0).state
+    assert forgotten is not None
+    assert commands.push(forgotten, push()).state is not None

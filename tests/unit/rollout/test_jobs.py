@@ -93,3 +93,18 @@ def test_a_job_of_a_release_that_is_over_is_stopped_and_forgotten() -> None:
     made.keep_only(3)
     assert stopped.wait(5)
     assert made.seen() == ()
+
+
+def test_what_a_job_says_is_one_line_that_the_journal_has_room_for() -> None:
+    made = Jobs(lambda: None)
+    text = "two\nlines \x1b[31m" + "余" * 100_000
+
+    def work(handle: Handle) -> Job:
+        handle.say(text)
+        raise RolloutError(made.seen()[0].why + text)
+
+    made.start(KIND, 2, work)
+    why = finished(made).why
+    assert why.startswith("two lines ?[31m余")
+    assert why.endswith("余…")
+    assert len(why.encode()) <= jobs.MAX_WHY

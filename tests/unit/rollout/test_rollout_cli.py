@@ -15,7 +15,7 @@ from rollout import cli, cli_commands, cli_emergency, records, transitions
 from rollout.cluster import core
 from rollout.names import EPOCH, RELEASE, BadNames, from_environment
 from rollout.records import Record
-from rollout.state import Hold, HoldKind, Phase, Push, Restore, Serving, Size, State
+from rollout.state import Held, Hold, HoldKind, Phase, Push, Restore, Serving, Size, State
 from tests.unit.rollout.fake_api import FakeApi
 from tests.unit.rollout.fake_cluster import (
     NAMES,
@@ -64,8 +64,8 @@ def held(fake: FakeApi) -> None:
 @pytest.mark.parametrize(
     "words",
     [["--help"], *([name, "--help"] for name in (
-        "undo", "abort", "status", "deploy", "split", "promote", "resume", "history", "plan",
-        "init", "hook", "serve",
+        "undo", "abort", "status", "deploy", "split", "promote", "resume", "forget",
+        "history", "plan", "init", "hook", "serve",
     ))],
 )  # fmt: skip
 def test_every_help_has_an_example(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,7 +75,9 @@ def test_every_help_has_an_example(words: list[str], capsys: pytest.CaptureFixtu
     assert "example" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", [[], ["nothing"], ["split"], ["split", "x"], ["deploy"]])
+@pytest.mark.parametrize(
+    "words", [[], ["nothing"], ["split"], ["split", "x"], ["deploy"], ["forget"]]
+)
 def test_wrong_usage_is_exit_status_2(words: list[str]) -> None:
     with pytest.raises(SystemExit) as left:
         run(*words)
@@ -115,6 +117,19 @@ def test_status_shows_the_measured_share_that_the_controller_tells(
     text = capsys.readouterr().out
     assert "21.5 % of requests; pass: 40 samples" in text
     assert "now        waiting" in text
+
+
+def test_commits_held_long_ago_are_forgotten_when_a_person_says_so(
+    fake: FakeApi, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long_ago, lately = (Held("rejected", "x", now() - days * 86400) for days in (91, 89))
+    write(fake, replace(state(fake), held={"a" * 40: long_ago, "b" * 40: lately}))
+    assert run("forget", "--older-than", "90") == 0
+    assert "1 held commits forgotten, 1 kept" in capsys.readouterr().out
+    assert list(state(fake).held) == ["b" * 40]
+    for days in ("90", "nan"):
+        assert run("forget", "--older-than", days) == 0
+        assert "nothing to forget" in capsys.readouterr().out
 
 
 def test_a_hold_is_resumed_once(fake: FakeApi, capsys: pytest.CaptureFixture[str]) -> None:

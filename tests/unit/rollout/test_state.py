@@ -10,7 +10,7 @@ import pytest
 from rollout import transitions
 from rollout.codec import BadJournal, dump, load
 from rollout.state import (
-    KEPT_HELD,
+    MAX_HELD,
     Held,
     Hold,
     HoldKind,
@@ -50,9 +50,23 @@ def test_an_unreadable_journal_is_one_line_with_the_remedy(text: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_held_commits_are_bounded_and_the_newest_stay() -> None:
+def test_no_held_commit_is_forgotten_to_make_room_for_another() -> None:
     held: dict[str, Held] = {}
-    for number in range(KEPT_HELD + 5):
+    for number in range(MAX_HELD + 5):
         held = hold_commit(held, str(number), Held("rejected", "x", 0.0))
-    assert len(held) == KEPT_HELD
-    assert str(KEPT_HELD + 4) in held
+    held = hold_commit(held, "0", Held("undone", "y", 1.0))
+    assert len(held) == MAX_HELD + 5
+    assert list(held)[-1] == "0"
+
+
+@pytest.mark.parametrize("letter", ["x", '"', "\x07", "余", "\U0001f600", "\ud800"])
+def test_a_journal_full_of_held_commits_with_long_reasons_fits_into_a_config_map(
+    letter: str,
+) -> None:
+    state, reason = first_state(), Held("rejected", letter * 100_000, 1.7e9 + 0.123456, "b" * 40)
+    held: dict[str, Held] = {}
+    for number in range(MAX_HELD + 50):
+        held[f"{number:040}"] = hold_commit({}, "x", reason)["x"]
+    text = dump(replace(state, held=held))
+    assert len(text.encode()) < (1 << 20) - (64 << 10)
+    assert len(load(text).held) == MAX_HELD + 50
