@@ -1,12 +1,13 @@
 """Build images and push them: what is there already is left alone."""
 
 import json
+import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from images import buildah, cache, registry
+from images import buildah, cache, registry, store
 from images.errors import ImageError
 from images.layers.built import copy_inputs
 from images.recipe import Recipe, recipe
@@ -48,7 +49,7 @@ def _ensure(
     stored = pushed(target, plan) if target else None
     what = "unchanged"
     if not stored:
-        local = f"localhost/switchyard/{plan.name}:{plan.key()}"
+        local = store.called(plan.name, plan.key())
         if not buildah.exists(local):
             what = "built"
             _build(root, plan, local, say)
@@ -63,6 +64,7 @@ def pushed(target: str, plan: Recipe) -> registry.Stored | None:
     record = _record(target, plan)
     if not record.is_file():
         return None
+    os.utime(record)
     return registry.find(target, plan.name, json.loads(record.read_text())["digest"])
 
 
@@ -70,7 +72,7 @@ def parent(plan: Recipe, say: Say) -> str:
     """The local image that the sources go onto; its missing layers are made."""
     below = ""
     for layer, key in zip(plan.layers, plan.layer_keys(), strict=True):
-        image = f"localhost/switchyard/layer:{key}"
+        image = store.called(store.LAYER, key)
         if not buildah.exists(image):
             began = time.monotonic()
             with cache.context() as context:

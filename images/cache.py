@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _CONTEXT = "context-"
+_SCRATCH = "tmp"
 
 
 def folder() -> Path:
@@ -21,7 +22,7 @@ def folder() -> Path:
 
 def scratch() -> dict[str, str]:
     """An environment in which programs keep big temporary files on the cache's disk."""
-    path = folder() / "tmp"
+    path = folder() / _SCRATCH
     path.mkdir(exist_ok=True)
     return {"TMPDIR": str(path)}
 
@@ -35,10 +36,32 @@ def held(say: Callable[[str], None]) -> Iterator[None]:
         except BlockingIOError:
             say("another build is running: waiting for it")
             fcntl.flock(file, fcntl.LOCK_EX)
-        for left in folder().glob(f"{_CONTEXT}*"):
-            # By a build that was killed: this process is the only one now.
-            shutil.rmtree(left)
+        # By a build that was killed: this process is the only one now.
+        for left in (*folder().glob(f"{_CONTEXT}*"), *folder().glob(f"{_SCRATCH}/*")):
+            _clear(left)
         yield
+
+
+@contextmanager
+def idle() -> Iterator[bool]:
+    """Whether nobody builds in this cache; if so, nobody begins to while the context is open."""
+    with (folder() / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
+
+def _clear(left: Path) -> None:
+    """Delete what a killed build left, unless something is still mounted in it."""
+    if str(left) in Path("/proc/self/mountinfo").read_text():
+        return
+    if left.is_dir() and not left.is_symlink():
+        shutil.rmtree(left)
+    else:
+        left.unlink()
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from images import buildah
+from images import buildah, store
 from images.errors import ImageError
 from images.layers.layer import USER
 from images.recipe import Recipe
@@ -38,7 +38,7 @@ class Report:
 
 def check(plan: Recipe) -> Report:
     """Check the image of `plan` in the local store."""
-    image = f"localhost/switchyard/{plan.name}:{plan.key()}"
+    image = store.called(plan.name, plan.key())
     if not buildah.exists(image):
         raise ImageError(f"{plan.name} is not built: run `python -m images build {plan.name}`")
     settings = buildah.settings(image)

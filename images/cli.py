@@ -6,10 +6,11 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from images import cache, check, debian, registry, requirements
+from images import cache, check, debian, leftovers, registry, requirements
 from images.build import Built, build, pushed
 from images.errors import ImageError
 from images.inputs import InputsError
@@ -76,11 +77,24 @@ def _build(options: argparse.Namespace) -> int:
             say(_line(done[-1]))
         if target:
             write(root, _locked(root, target))
+        _forget(root, say)
     if options.output == "json":
         print(json.dumps([dataclasses.asdict(one) for one in done], indent=2))
     elif target:
         say(f"wrote {LOCK} and {COMPONENT}")
     return 0
+
+
+def _forget(root: Path, say: Callable[[str], None]) -> None:
+    """Bound the cache: what this tree is made of now counts as wanted."""
+    for name in names(root):
+        with suppress(ImageError):  # not this command's errand
+            leftovers.note(recipe(root, name))
+    try:
+        if old := leftovers.forget():
+            say(f"removed {old} old images and layers from the cache")
+    except ImageError as bad:
+        say(f"old images stay in the cache: {bad}")
 
 
 def _line(built: Built) -> str:

@@ -19,6 +19,8 @@ SOURCES = Path(__file__).parent
 GO_TOOLCHAIN = "go1.26.8"
 KUBERNETES_VERSION = "v1.34.4"
 
+KEPT = 3
+"""Builds of each program that stay in the cache."""
 _BUILD_SECONDS = 3600
 _VERSION_VARIABLE = "k8s.io/component-base/version"
 
@@ -93,12 +95,20 @@ def ensure(name: str, cache: Path) -> Path:
         raise ClusterError(f"build {name}: unknown; it is one of {', '.join(sorted(BUILDS))}")
     build = BUILDS[name]
     result = cached(build, cache)
-    if result.exists():
-        return result
-    with _one_build_at_a_time(cache):
-        if not result.exists():
-            _build(build, result)
+    if not result.exists():
+        with _one_build_at_a_time(cache):
+            if not result.exists():
+                _build(build, result)
+                _forget(name, result.parents[1])
+    os.utime(result.parent)
     return result
+
+
+def _forget(name: str, folder: Path) -> None:
+    """Delete all but the builds of a program that were wanted last: other trees may run theirs."""
+    made = folder.glob(f"{name}-" + "[0-9a-f]" * 16)
+    for old in sorted(made, key=lambda build: build.stat().st_mtime, reverse=True)[KEPT:]:
+        shutil.rmtree(old)
 
 
 def _build(build: Build, result: Path) -> None:

@@ -17,6 +17,7 @@ from deploy.cluster import (
     credentials,
     host,
     network,
+    old_images,
     packages,
     pause_image,
     processes,
@@ -55,6 +56,9 @@ def up(cluster: Cluster) -> None:
         api.wait(lambda: reachable(where), "no registry", cluster.logs / "registry.log", 60)
         pause_image.push(cluster, binaries["pause"])
     settle(cluster)
+    with step("old images"):
+        pause = pause_image.reference(cluster, binaries["pause"])
+        old_images.collect(cluster, _REPOSITORY, {pause.rpartition(":")[2]})
 
 
 def settle(cluster: Cluster) -> None:

@@ -1,10 +1,8 @@
 """Build, push, lock: with buildah, skopeo and a registry of our own."""
 
-import contextlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -15,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from images.leftovers import KEPT
 from images.lock import LOCK, read
+from tests.integration.images.registry import free_port, serving
 
 ROOT = Path(__file__).parents[3]
 CONTAINERFILE = """\
@@ -27,35 +27,11 @@ ENTRYPOINT ["/page/index.html"]
 """
 
 
-def free_port() -> int:
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """`host:port` of an empty docker-registry."""
-    folder = tmp_path_factory.mktemp("registry")
-    address = f"127.0.0.1:{free_port()}"
-    storage = {"filesystem": {"rootdirectory": str(folder / "data")}, "delete": {"enabled": True}}
-    settings = {"version": 0.1, "log": {"level": "error"}, "storage": storage}
-    (folder / "registry.yml").write_text(json.dumps({**settings, "http": {"addr": address}}))
-    server = subprocess.Popen(
-        ["docker-registry", "serve", str(folder / "registry.yml")],
-        stdout=(folder / "log").open("w"),
-        stderr=subprocess.STDOUT,
-    )
-    try:
-        for _ in range(100):
-            with contextlib.suppress(OSError):
-                urllib.request.urlopen(f"http://{address}/v2/", timeout=1).close()
-                break
-            time.sleep(0.1)
+    with serving(tmp_path_factory.mktemp("registry")) as address:
         yield address
-    finally:
-        server.terminate()
-        server.wait(10)
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +107,37 @@ def test_a_second_build_does_nothing_and_a_change_is_built(
     (tree / LOCK).unlink()
     assert images("lock", "--registry", registry, "--root", str(tree), cache=cache).returncode == 0
     assert (tree / LOCK).read_text() == written
+
+
+def test_the_cache_keeps_the_last_builds_and_what_is_gone_is_built_again(
+    registry: str, tmp_path: Path
+) -> None:
+    cache, tree = tmp_path / "cache", make_tree(tmp_path / "tree", "0")
+    digests = []
+    for number in range(KEPT + 3):
+        (tree / "page/index.html").write_text(str(number))
+        digests += [one["digest"] for one in build(registry, tree, cache)]
+    assert len(in_store(cache, "page")) == KEPT
+    assert len(in_store(cache, "layer")) == 1
+    (tree / "page/index.html").write_text("0")
+    shutil.rmtree(cache / "switchyard/images/pushed")
+    (again,) = build(registry, tree, cache)
+    assert (again["what"], again["digest"]) == ("pushed", digests[0])
+
+
+def in_store(cache: Path, name: str) -> list[str]:
+    """The tags of an image in the cache's store."""
+    store = cache / "switchyard/images/containers"
+    command = ["buildah", f"--root={store}", "--runroot=/run/switchyard-images"]
+    listed = subprocess.run(
+        [*command, "--storage-driver=overlay", "images", "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    names = [name for image in json.loads(listed.stdout) for name in image["names"]]
+    return [one for one in names if one.startswith(f"localhost/switchyard/{name}:")]
 
 
 def test_an_image_that_the_registry_lost_is_pushed_again(

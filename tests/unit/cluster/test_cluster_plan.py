@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import os
 import subprocess
 import time
 import tomllib
@@ -98,6 +99,20 @@ def test_every_build_has_its_sources_committed_beside_it() -> None:
 def test_unknown_binary_is_refused_with_the_known_names() -> None:
     with pytest.raises(ClusterError, match="coredns, etcd, kube, network-policies, pause"):
         builds.ensure("docker", Path("/cache"))
+
+
+def test_the_last_wanted_builds_of_a_program_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builds, "_build", lambda build, result: result.parent.mkdir(parents=True))
+    older = [tmp_path / "bin" / f"etcd-{number:016x}" for number in range(builds.KEPT + 1)]
+    others = [tmp_path / "bin" / name for name in ("kube-0123456789abcdef", "etcd-notes")]
+    for number, folder in enumerate([*older, *others]):
+        folder.mkdir(parents=True)
+        os.utime(folder, (number, number))
+    made = builds.ensure("etcd", tmp_path)
+    left = set((tmp_path / "bin").iterdir())
+    assert left == {made.parent, *older[-builds.KEPT + 1 :], *others}
 
 
 def test_toml_survives_the_round_trip() -> None:
