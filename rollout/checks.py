@@ -42,7 +42,8 @@ def digests_match(
 ) -> list[str]:
     """Whether each image's digest stands for this commit's sources."""
     found = digests.examine(
-        lambda path: repository.read(commit, path), lambda paths: repository.tree(commit, paths)
+        lambda path: repository.read(commit, path, digests.MAX_BYTES),
+        lambda paths: repository.tree(commit, paths),
     )
     return [str(finding) for finding in found]
 

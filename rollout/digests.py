@@ -9,11 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import yaml
+
 from images.errors import ImageError
 from images.inputs import InputsError, inputs_hash, parse_inputs, select
 from images.lock import COMPONENT, LOCK, Lock, component, parse
+from rollout._yaml_reader import BadDocument, refuse_tricks
 from rollout.finding import Finding
 
+MAX_BYTES = 64 << 10
+"""Bytes of a file that is read here."""
+MAX_IMAGES = 50
+MAX_INPUTS = 200
 Entry = tuple[str, str, str]
 """Path, mode and blob of one file, as `git ls-tree -r` gives them."""
 Read = Callable[[str], bytes]
@@ -40,26 +47,33 @@ def check(entries_by_image: Mapping[str, Iterable[Entry]], lock: Lock) -> list[F
 def examine(read: Read, tree: Tree) -> list[Finding]:
     """The same from the commit itself; the Kustomize component must say what the lock says, too."""
     try:
-        lock = parse(read(str(LOCK)).decode())
+        text = read(str(LOCK)).decode()
+        refuse_tricks(text)
+        lock = parse(text)
         entries = {name: _entries(name, read, tree) for name in _images(tree)}
         if read(str(COMPONENT)).decode() != component(lock):
             remedy = "run `python -m images lock` and commit both files"
             what = f"it does not say what {LOCK} says"
             return [*check(entries, lock), Finding("digest", str(COMPONENT), what, remedy)]
-    except (ImageError, InputsError, UnicodeDecodeError) as bad:
+    except (ImageError, InputsError, UnicodeDecodeError, BadDocument, yaml.YAMLError) as bad:
         remedy = "run `python -m images build --push` and commit the lock"
-        return [Finding("digest", str(LOCK), str(bad), remedy)]
+        return [Finding("digest", str(LOCK), " ".join(str(bad).split()), remedy)]
     return check(entries, lock)
 
 
 def _images(tree: Tree) -> list[str]:
     paths = (entry[0].split("/") for entry in tree(["images"]))
-    return sorted({path[1] for path in paths if len(path) == 3 and path[2] == "Containerfile"})
+    found = {path[1] for path in paths if len(path) == 3 and path[2] == "Containerfile"}
+    if len(found) > MAX_IMAGES:
+        raise InputsError(f"images/ makes {len(found)} images, at most {MAX_IMAGES}")
+    return sorted(found)
 
 
 def _entries(name: str, read: Read, tree: Tree) -> list[Entry]:
     where = f"images/{name}/inputs"
     inputs = parse_inputs(read(where).decode(), where)
+    if len(inputs) > MAX_INPUTS:
+        raise InputsError(f"{where} names {len(inputs)} paths, at most {MAX_INPUTS}: name folders")
     return list(select(tree(inputs), inputs))
 
 

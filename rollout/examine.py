@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -122,7 +121,7 @@ def make_record(repository: Repository, subject: Subject, rendered: Rendered) ->
     candidate, commit = subject.candidate, subject.candidate.commit
     commits = repository.commits(subject.base.commit, commit)
     subjects = [one.subject for one in commits]
-    tickets = {found for line in subjects for found in re.findall(subject.settings.ticket, line)}
+    tickets = {found for line in subjects for found in subject.settings.ticket.all_in(line)}
     return Record(
         number=candidate.number,
         lane=manifests.lane_of(rendered.canary),
@@ -130,7 +129,7 @@ def make_record(repository: Repository, subject: Subject, rendered: Rendered) ->
         commit=commit,
         tree=repository.tree_id(commit),
         subject=subjects[-1] if subjects else "",
-        tickets=tuple(sorted(str(ticket).strip("[]") for ticket in tickets)),
+        tickets=tuple(sorted(ticket.strip("[]") for ticket in tickets)),
         images=manifests.images(rendered.canary),
         manifests_sha3=manifests.neutral_hash(rendered.canary),
         predecessor=subject.base.number,

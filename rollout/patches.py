@@ -8,26 +8,28 @@ resources that its layer has.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rollout.finding import Finding
-from rollout.render import RenderError, load, parse
+from rollout.pattern import BadPattern, Pattern
+from rollout.render import MAX_BYTES, RenderError, load, parse
 
 FILE = "kustomization.yaml"
+MAX_FILE = 64 << 10
+MAX_LAYERS = 100
 
 
 @dataclass
 class Resource:
-    """A resource and every name and namespace that it has had so far."""
+    """A resource and every name and namespace that it has had so far; its present name last."""
 
     group: str
     version: str
     kind: str
-    names: set[str]
+    names: list[str]
     namespaces: set[str]
     labels: dict[str, str]
     annotations: dict[str, str]
@@ -39,12 +41,16 @@ class _Walk:
     findings: list[Finding] = field(default_factory=list)
     path: list[Path] = field(default_factory=list)
     """The layers that are being read, outermost first."""
+    layers: int = 0
 
     def layer(self, folder: Path, inherited: list[Resource]) -> list[Resource]:
         """The resources after this kustomization; `inherited` are a component's parents'."""
         where = f"{folder.relative_to(self.root)}/{FILE}"
         if folder in self.path:
             raise RenderError(f"{where}: it contains itself")
+        self.layers += 1
+        if self.layers > MAX_LAYERS:
+            raise RenderError(f"{where}: more than {MAX_LAYERS} layers: include each only once")
         self.path.append(folder)
         settings = _load(folder / FILE, where)
         found = list(inherited)
@@ -57,7 +63,7 @@ class _Walk:
             inside = self._inside(folder / str(entry), where)
             found = self.layer(inside, found) if inside else found
         for target in _targets(settings):
-            if not any(_matches(target, item) for item in found):
+            if not _matches(target, found, where):
                 what = f"a patch for {_shown(target)} matches no resource"
                 remedy = "correct its target, or remove the patch"
                 self.findings.append(Finding("patch", where, what, remedy))
@@ -72,7 +78,7 @@ class _Walk:
         if inside.is_dir():
             return self.layer(inside, [])
         shown = str(inside.relative_to(self.root))
-        return [_resource(item) for item in parse(inside.read_text(), shown)]
+        return [_resource(item) for item in parse(_text(inside, shown), shown)]
 
     def _inside(self, path: Path, where: str) -> Path | None:
         """`path` resolved, or None (and a finding) when it is remote or outside the tree."""
@@ -97,13 +103,19 @@ def unmatched(checkout: Path, overlay: str) -> list[Finding]:
 
 
 def _load(file: Path, where: str) -> dict[str, Any]:
-    try:
-        found = load(file.read_text(), where)
-    except OSError as bad:
-        raise RenderError(f"{where}: cannot be read ({bad.strerror})") from bad
+    found = load(_text(file, where, MAX_FILE), where)
     if len(found) != 1 or not isinstance(found[0], dict):
         raise RenderError(f"{where}: not one YAML mapping")
     return found[0]
+
+
+def _text(file: Path, where: str, most: int = MAX_BYTES) -> str:
+    try:
+        if file.stat().st_size > most:
+            raise RenderError(f"{where}: longer than {most} bytes: shorten it")
+        return file.read_text(encoding="utf8", errors="replace")
+    except OSError as bad:
+        raise RenderError(f"{where}: cannot be read ({bad.strerror})") from bad
 
 
 def _targets(settings: dict[str, Any]) -> Iterator[dict[str, str]]:
@@ -122,7 +134,7 @@ def _resource(item: dict[str, Any]) -> Resource:
         group,
         version,
         str(item["kind"]),
-        {str(metadata.get("name"))},
+        [str(metadata.get("name"))],
         {str(metadata.get("namespace") or "default")},
         dict(metadata.get("labels") or {}),
         dict(metadata.get("annotations") or {}),
@@ -132,20 +144,34 @@ def _resource(item: dict[str, Any]) -> Resource:
 def _rename(resources: list[Resource], settings: dict[str, Any]) -> None:
     prefix, suffix = settings.get("namePrefix") or "", settings.get("nameSuffix") or ""
     for item in resources:
-        item.names |= {f"{prefix}{name}{suffix}" for name in item.names}
+        if prefix or suffix:
+            item.names.append(f"{prefix}{item.names[-1]}{suffix}")
         if settings.get("namespace"):
             item.namespaces.add(settings["namespace"])
         for entry in settings.get("labels") or []:
             item.labels |= entry.get("pairs") or {}
 
 
-def _matches(target: dict[str, str], item: Resource) -> bool:
-    """As kustomize selects: anchored regular expressions; a label selector is `key=value,…`."""
-    fields = {"group": {item.group}, "version": {item.version}, "kind": {item.kind}}
-    fields |= {"name": item.names, "namespace": item.namespaces}
-    for key, values in fields.items():
-        wanted = target.get(key)
-        if wanted and not any(re.fullmatch(wanted, value) for value in values):
+def _matches(target: dict[str, str], found: list[Resource], where: str) -> bool:
+    """Whether kustomize would select one: anchored patterns; a label selector is `key=value,…`."""
+    keys = ("group", "version", "kind", "name", "namespace")
+    try:
+        patterns = {key: Pattern(str(target[key])) for key in keys if target.get(key)}
+    except BadPattern as bad:
+        raise RenderError(f"{where}: a patch's target: {bad}") from None
+    return any(_selected(target, patterns, item) for item in found)
+
+
+def _selected(target: dict[str, str], patterns: dict[str, Pattern], item: Resource) -> bool:
+    fields: dict[str, Iterable[str]] = {
+        "group": [item.group],
+        "version": [item.version],
+        "kind": [item.kind],
+        "name": item.names,
+        "namespace": item.namespaces,
+    }
+    for key, pattern in patterns.items():
+        if not any(pattern.matches(value) for value in fields[key]):
             return False
     return _selects(target.get("labelSelector"), item.labels) and _selects(
         target.get("annotationSelector"), item.annotations

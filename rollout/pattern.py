@@ -33,8 +33,8 @@ class Pattern:
         except re2.error as error:
             reason = error.args[0].decode("utf8", "replace")
             raise BadPattern(
-                f"{text!r} is not a pattern that RE2 can search in linear time ({reason}); "
-                "write it without look-around, back-references and large counts"
+                f"{text!r} is not a regular expression of RE2 ({reason}): mend it; it takes no "
+                "look-around, no back-references and no large counts"
             ) from None
 
     def found_in(self, text: str) -> bool:

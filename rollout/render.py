@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from rollout import child
+from rollout._yaml_reader import LOADER, BadDocument, refuse_tricks
+
 TIMEOUT_S = 20.0
+MAX_BYTES = 1 << 20
+"""Bytes of a rendered overlay, or of one file of it."""
+MAX_DEPTH = 40
+MAX_OBJECTS = 200
+_REMEDY = "look for remote resources, aliases and large files"
+_OUT_OF_MEMORY = ("out of memory", "cannot allocate memory")
 IMAGES = Path("deploy/components/images/kustomization.yaml")
 
 Manifest = dict[str, Any]
@@ -47,27 +55,24 @@ def render_text(checkout: Path, overlay: str, timeout_s: float = TIMEOUT_S) -> s
         raise RenderError(f"{overlay}: {IMAGES} is missing: run `python -m images build --push`")
     command = [kubectl(), "kustomize", str(folder)]
     try:
-        done = subprocess.run(  # no shell, fixed words
-            command,
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            env=_environment(),
-        )
-    except subprocess.TimeoutExpired:
+        done = child.run(command, environment=_environment(), timeout_s=timeout_s, output=MAX_BYTES)
+    except child.TooLong:
         raise RenderError(
-            f"{overlay}: rendering took more than {timeout_s:g} s: look for a remote resource"
+            f"{overlay}: rendering took more than {timeout_s:g} s: {_REMEDY}"
         ) from None
+    except child.TooMuch:
+        raise RenderError(f"{overlay}: more than {MAX_BYTES} bytes rendered: shorten it") from None
     if done.returncode != 0:
-        raise RenderError(f"{overlay}: does not render: {_reason(done.stderr, checkout)}")
-    return done.stdout
+        errors = done.stderr.decode("utf8", "replace")
+        raise RenderError(f"{overlay}: does not render: {_reason(errors, checkout)}")
+    return done.stdout.decode("utf8", "replace")
 
 
 def parse(text: str, where: str) -> list[Manifest]:
     """The objects of a YAML stream; anything that is not a Kubernetes object is an error."""
     found = load(text, where)
+    if len(found) > MAX_OBJECTS:
+        raise RenderError(f"{where}: {len(found)} objects, at most {MAX_OBJECTS}: remove some")
     for item in found:
         if not isinstance(item, dict) or not item.get("kind") or not item.get("metadata"):
             raise RenderError(f"{where}: a document without kind and metadata: remove or mend it")
@@ -75,9 +80,12 @@ def parse(text: str, where: str) -> list[Manifest]:
 
 
 def load(text: str, where: str) -> list[Any]:
-    """The documents of a YAML stream, empty ones left out."""
+    """The documents of a YAML stream, empty ones left out; without aliases and not too deep."""
     try:
-        return [item for item in yaml.load_all(text, Loader=_LOADER) if item is not None]
+        refuse_tricks(text, MAX_DEPTH)
+        return [item for item in yaml.load_all(text, Loader=LOADER) if item is not None]
+    except BadDocument as bad:
+        raise RenderError(f"{where}: {bad}") from None
     except yaml.YAMLError as bad:
         raise RenderError(f"{where}: not YAML: {' '.join(str(bad).split())}") from bad
 
@@ -96,8 +104,7 @@ def _environment() -> dict[str, str]:
 
 
 def _reason(stderr: str, checkout: Path) -> str:
+    if any(words in stderr for words in _OUT_OF_MEMORY):
+        return f"it takes more than {child.MEMORY >> 20} MiB: {_REMEDY}"
     text = " ".join(stderr.replace(f"{checkout}/", "").split())
     return text.removeprefix("error: ")[:400] or "kubectl said nothing"
-
-
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

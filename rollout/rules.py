@@ -22,7 +22,7 @@ SUBJECTS = ("RoleBinding", "ClusterRoleBinding")
 MARKS = (EPOCH, PREVIOUS_LANE, RELEASE, ROLE)
 """Labels and annotations by which the controller knows its own work."""
 METADATA = (("metadata",), ("spec", "template", "metadata"))
-_DIGEST = re.compile(r"[^@]+/[^@]+@sha256:[0-9a-f]{64}")
+_DIGEST = re.compile(r"[^@/]+(?:/[^@/]+)+@sha256:[0-9a-f]{64}")
 _NAMES = Names()
 
 

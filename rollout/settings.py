@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from rollout._yaml_reader import BadDocument, Value, read
 from rollout.analysis import AnalysisPlan
 from rollout.errors import RolloutError
+from rollout.pattern import BadPattern, Pattern
 from rollout.plan import Plan
 from rollout.scenario import Limits
 from rollout.state import Times
@@ -40,7 +40,7 @@ class Settings:
     scenario_limits: Limits | None = None
     rehearsal_runs: int = 2
     rehearsal_limits: Limits = REHEARSAL
-    ticket: str = TICKET
+    ticket: Pattern = TICKET
 
 
 def parse(data: dict[str, str]) -> Settings:
@@ -109,12 +109,11 @@ def _integer(given: dict[str, Value], name: str, default: int, least: int, most:
     return given[name].integer(least, most) if name in given else default
 
 
-def _ticket(given: dict[str, Value]) -> str:
+def _ticket(given: dict[str, Value]) -> Pattern:
+    """The admin's own pattern; it is searched in the subjects of whoever pushes."""
     if "ticket" not in given:
         return TICKET
-    text = given["ticket"].text(200)
     try:
-        re.compile(text)
-    except re.error as error:
-        raise given["ticket"].bad(f"is not a regular expression ({error}); mend it") from None
-    return text
+        return Pattern(given["ticket"].text(200))
+    except BadPattern as error:
+        raise given["ticket"].bad(str(error)) from None

@@ -14,8 +14,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rollout.git import Commit, Repository
+from rollout.pattern import Pattern
 
-TICKET = r"\[AI-[1-9][0-9]*\]"
+TICKET = Pattern(r"\[AI-[1-9][0-9]*\]")
 
 _GOOD = re.compile(r'^Good "git" signature for (\S+) with \S+ key (SHA256:\S+)', re.MULTILINE)
 _VALID_BEFORE = re.compile(r'valid-before="?([0-9]{8,14}Z?)"?')
@@ -44,7 +45,7 @@ def verify(
     tip: str,
     allowed_signers: str,
     now: datetime,
-    ticket: str = TICKET,
+    ticket: Pattern = TICKET,
 ) -> list[Refusal]:
     """Refusals for the commits in `base..tip`, oldest first; empty means trusted.
 
@@ -91,12 +92,14 @@ def current_signers(text: str, now: datetime) -> list[str]:
     return kept
 
 
-def ticketless(commits: Iterable[Commit], ticket: str = TICKET) -> list[Commit]:
+def ticketless(commits: Iterable[Commit], ticket: Pattern = TICKET) -> list[Commit]:
     """The commits whose subject names no ticket."""
-    return [commit for commit in commits if not re.search(ticket, commit.subject)]
+    return [commit for commit in commits if not ticket.found_in(commit.subject)]
 
 
-def _refusal(repository: Repository, commit: Commit, policy: Path, ticket: str) -> Refusal | None:
+def _refusal(
+    repository: Repository, commit: Commit, policy: Path, ticket: Pattern
+) -> Refusal | None:
     signer = _signer(repository, commit.sha, policy)
     if signer is None:
         return Refusal(

@@ -8,7 +8,7 @@ import pytest
 
 from images.inputs import inputs_hash
 from images.lock import COMPONENT, LOCK, Lock, Locked, component, dump
-from rollout.digests import check, examine
+from rollout.digests import MAX_IMAGES, MAX_INPUTS, check, examine
 
 DIGEST = "sha256:" + "d" * 64
 
@@ -100,3 +100,23 @@ def test_an_inputs_list_that_leads_out_of_the_repository_is_found(commit):
     commit.files["images/gateway/inputs"] = "../etc\n"
     (finding,) = examine(commit.read, commit.tree)
     assert "images/gateway/inputs" in finding.what
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a: &a [1]\nimages: *a\n", "a: " + "[" * 500 + "]" * 500, "a: [" * 50_000, "a: \t- b: {"],
+)
+def test_a_lock_that_costs_more_than_it_shows_is_one_finding(commit, text):
+    commit.files[str(LOCK)] = text
+    (finding,) = examine(commit.read, commit.tree)
+    assert finding.where == str(LOCK)
+    assert "\n" not in str(finding)
+
+
+def test_more_images_or_inputs_than_are_counted_are_one_finding(commit):
+    commit.files["images/gateway/inputs"] = "apps/gateway\n" * (MAX_INPUTS + 1)
+    (finding,) = examine(commit.read, commit.tree)
+    assert "images/gateway/inputs names 201 paths, at most 200" in finding.what
+    commit.files |= {f"images/{number}/Containerfile": "" for number in range(MAX_IMAGES)}
+    (finding,) = examine(commit.read, commit.tree)
+    assert "makes 51 images, at most 50" in finding.what

@@ -343,3 +343,20 @@ def test_the_first_difference_is_found_in_lists_and_in_missing_keys():
     assert first_difference({"a": 1}, {}) == "a"
     assert first_difference({"a": [1]}, {"a": [1, 2]}) == "a"
     assert first_difference({"a": 1}, {"a": 1}) is None
+
+
+@pytest.mark.parametrize(
+    ("image", "good"),
+    [
+        (f"registry.example:5000/switchyard/gateway@sha256:{'0' * 64}", True),
+        (f"registry.example/a/b/c@sha256:{'0' * 64}", True),
+        (f"gateway@sha256:{'0' * 64}", False),
+        (f"/gateway@sha256:{'0' * 64}", False),
+        (f"registry.example/gateway@sha256:{'0' * 63}", False),
+        ("registry.example/gateway:1", False),
+        ("a/" * 200_000, False),
+    ],
+)
+def test_an_image_is_known_by_its_digest_also_when_its_name_is_very_long(objects, image, good):
+    pod(objects)["containers"][0]["image"] = image
+    assert ("image" in codes(lint(objects, "prod"))) != good

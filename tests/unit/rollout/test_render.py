@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from rollout import child
 from rollout import render as module
-from rollout.render import IMAGES, RenderError, parse, render
+from rollout.render import IMAGES, MAX_BYTES, RenderError, parse, render
 from tests.tree import copy_deploy, edit
 
 PROD = "deploy/overlays/prod/blue"
@@ -70,3 +71,43 @@ def test_rendering_sees_no_secret_of_the_caller(monkeypatch):
     assert "HTTPS_PROXY" not in environment
     assert "WEBHOOK_TOKEN" not in environment
     assert environment["GIT_ALLOW_PROTOCOL"] == "none"
+
+
+def test_a_few_lines_that_stand_for_gigabytes_do_not_take_them(tree, monkeypatch):
+    monkeypatch.setattr(child, "MEMORY", 160 << 20)
+    assert render(tree, PROD)
+    width, aliases = 10, ["x0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]"]
+    for level in range(1, 8):
+        aliases.append(f"x{level}: &a{level} [{', '.join([f'*a{level - 1}'] * width)}]")
+    path = "deploy/base/assistant/gateway.yaml"
+    head = ["---", "apiVersion: v1", "kind: ConfigMap", "metadata: {name: x}"]
+    bomb = "\n".join([*head, *aliases])
+    (tree / path).write_text(f"{(tree / path).read_text()}\n{bomb}\n")
+    with pytest.raises(RenderError, match=r"look for .*aliases"):
+        render(tree, PROD)
+
+
+def test_an_overlay_that_renders_to_very_much_is_refused(tree):
+    path = "deploy/base/assistant/gateway.yaml"
+    head = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:"
+    long = f"{head} {{x: {'y' * MAX_BYTES}}}"
+    (tree / path).write_text(f"{(tree / path).read_text()}\n{long}\n")
+    with pytest.raises(RenderError, match="more than 1048576 bytes rendered"):
+        render(tree, PROD)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("a: &a [1]\nb: *a\n", "x: line 2: aliases are refused"),
+        ("a: &a {b: 1}\nc: {<<: *a}\n", "x: line 2: aliases are refused"),
+        ("a: " + "[" * 41 + "]" * 41, "x: line 1: nested deeper than 40"),
+        ("a: " + "[" * 100_000, "x: not YAML: while increasing flow level exceeded maximum"),
+        ("---\nkind: A\nmetadata: {name: a}\n" * 201, "x: 201 objects, at most 200"),
+    ],
+)
+def test_what_costs_more_than_it_shows_is_refused(text, wrong):
+    with pytest.raises(RenderError) as bad:
+        parse(text, "x")
+    assert wrong in str(bad.value)
+    assert "\n" not in str(bad.value)

@@ -58,9 +58,13 @@ def test_a_good_scenario_is_read_with_its_defaults() -> None:
         (
             '["14\\\\.1"]',
             '["("]',
-            "line 10: turns[0].expect.reply_matches[0]: '(' is not a pattern",
+            "line 10: turns[0].expect.reply_matches[0]: '(' is not a regular",
         ),
-        ('["14\\\\.1"]', '["(?=1)"]', "reply_matches[0]: '(?=1)' is not a pattern that RE2 can"),
+        (
+            '["14\\\\.1"]',
+            '["(?=1)"]',
+            "reply_matches[0]: '(?=1)' is not a regular expression of RE2",
+        ),
         ('["14\\\\.1"]', f'["{"x" * 501}"]', "has 501 characters; give 1 to 500"),
         ("runs: 20", "runs: 1001", "line 4: runs: 1001 is outside 20 to 1000"),
         ('["14\\\\.1"]', "[]", "has 0 items; give 1 to 20"),

@@ -47,7 +47,7 @@ scenario_limits: {total_ms: 6000}
     )
     assert found.scenario_limits is not None
     assert found.scenario_limits.total_ms == 6000
-    assert (found.rehearsal_runs, found.ticket) == (4, "T-[0-9]+")
+    assert (found.rehearsal_runs, found.ticket.text) == (4, "T-[0-9]+")
 
 
 @pytest.mark.parametrize(
