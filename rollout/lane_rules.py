@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from rollout.finding import Finding
+from rollout.generated import stem
 from rollout.names import STAGING, Names
 from rollout.render import Manifest
 from rollout.rules import Rule, at, fault
@@ -28,7 +28,6 @@ OWN_LABELS = {
     ],
 }
 """Where an object names its part and lane, by kind; others say their lane in their labels."""
-_HASH = re.compile(r"-[a-z0-9]{10}$")
 _NAMES = Names()
 
 
@@ -48,9 +47,8 @@ def own_lane(lane: str) -> Rule:
     def rule(item: Manifest) -> Iterator[Finding]:
         kind, name = item["kind"], item["metadata"]["name"]
         remedy = f"use the component lane-{lane}, which sets it"
-        # A generated ConfigMap ends in a hash of what it says.
-        stem = _HASH.sub("", name) if kind == "ConfigMap" else name
-        if not stem.endswith(f"-{lane}"):
+        plain = stem(name) if kind == "ConfigMap" else ""
+        if not (plain or name).endswith(f"-{lane}"):
             yield fault("lane", item, f"its name does not end in -{lane}", remedy)
         for path in OWN_LABELS.get(kind, ["metadata.labels"]):
             found = at(item, *path.split(".")).get("lane")

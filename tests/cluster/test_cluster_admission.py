@@ -129,6 +129,7 @@ REFUSED = {
     "record without a number": (configmap("release-x"), ADMINS),
     "foreign ConfigMap": (configmap("kube-root-ca.crt", LANES), "ends in its lane"),
     "ConfigMap of staging": (configmap("words-staging", LANES, "staging"), "ends in its lane"),
+    "ConfigMap of a word": (configmap("words-blue-stylesheet", LANES, "blue"), "ends in its lane"),
     "ConfigMap of two lanes": (configmap("words-blue", LANES, "green"), "the lane of its name"),
     "ConfigMap of no lane": (configmap("words-blue", LANES), "the lane of its name"),
     "other Service": (made("Service", "evil", spec={"ports": [{"port": 80}]}), "nothing else"),

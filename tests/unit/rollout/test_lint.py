@@ -145,6 +145,7 @@ def test_a_name_without_its_lane_is_found(objects):
         ("words-blue", set()),
         ("words-blue-6ghd2gcmd9", set()),
         ("words-6ghd2gcmd9", {"lane"}),
+        ("words-blue-stylesheet", {"lane"}),
         ("words-green", {"lane"}),
         ("words-green-6ghd2gcmd9", {"lane"}),
     ],
