@@ -114,6 +114,14 @@ LET_IN = {
 }
 
 
+def test_every_expression_fits_the_types_of_what_it_is_asked_about():
+    found = json.loads(cluster.ask("get", "validatingadmissionpolicies", "-o", "json"))["items"]
+    ours = [one for one in found if one["metadata"]["name"].startswith("switchyard-rollout-")]
+    warnings = [one.get("status", {}).get("typeChecking", {}) for one in ours]
+    assert len(ours) == 10
+    assert warnings == [{}] * 10
+
+
 @pytest.mark.parametrize("wished", LET_IN.values(), ids=LET_IN)
 def test_the_controllers_own_objects_are_let_in(wished):
     let_in(cluster.as_controller(wished))
