@@ -60,7 +60,7 @@ def push(state: State, wish: Push) -> Edit:
         return Edit(None, f"release {state.serving.number} already serves {short}")
     if candidate is not None and candidate.commit == wish.commit:
         return Edit(None, f"{short} is already on its way as release {candidate.number}")
-    if len(state.held) >= MAX_HELD:
+    if sum(held.binds for held in state.held.values()) >= MAX_HELD:
         return Edit(
             None,
             f"{len(state.held)} rejected commits are held, as many as the journal keeps: "

@@ -72,7 +72,7 @@ def inside(
     """
     new = {one.sha for one in repository.commits(base, tip)} - {tip}
     for commit, reason in held.items():
-        if commit in new and not reverted(repository, tip, commit, reason.base):
+        if reason.binds and commit in new and not reverted(repository, tip, commit, reason.base):
             return Inside(commit, _why(repository, commit, reason))
     return None
 

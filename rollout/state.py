@@ -13,6 +13,10 @@ MAX_HELD = 1000
 
 A ConfigMap holds 1 MiB; this many, and what an undo or two add, take 0.9 MiB at the most.
 """
+REFUSED = "refused"
+"""The verdict of a commit that did not pass its examination."""
+KEPT_REFUSED = 50
+"""Reasons kept for who asks; they hold nothing, so the oldest may go."""
 MAX_WHY = 600
 """Bytes of the reason of one."""
 
@@ -145,6 +149,15 @@ class Held:
     base: str | None = None
     """The commit that served then: what came with the held one is what differs."""
 
+    @property
+    def binds(self) -> bool:
+        """Whether also a commit on top of it is held.
+
+        One that was refused unseen by any pod is mended on top: the whole range
+        from the serving release is examined again then, and nobody trusts a verdict.
+        """
+        return self.verdict != REFUSED
+
 
 @dataclass(frozen=True, slots=True)
 class Ended:
@@ -213,4 +226,7 @@ def hold_commit(held: dict[str, Held], commit: str | None, reason: Held) -> dict
     if commit is None:
         return held
     others = {key: value for key, value in held.items() if key != commit}
+    refused = [key for key, value in others.items() if not value.binds]
+    for old in refused[: max(0, len(refused) + 1 - KEPT_REFUSED)]:
+        del others[old]
     return {**others, commit: replace(reason, why=line(reason.why, MAX_WHY))}

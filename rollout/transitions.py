@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from rollout.names import other_lane
 from rollout.state import (
+    REFUSED,
     Candidate,
     Ended,
     Held,
@@ -25,7 +26,7 @@ from rollout.state import (
 def started(state: State, push: Push, now: float) -> State:
     """A push becomes the candidate for the idle lane, which is its own only once it is verified."""
     held = state.held.get(push.commit)
-    hold = held and Hold(
+    hold = held and held.binds and Hold(
         HoldKind.CONTAINS, f"{push.commit[:12]} was {held.verdict}: {held.why}", now
     )
     candidate = Candidate(
@@ -67,7 +68,9 @@ def ended(state: State, verdict: str, why: str, now: float) -> State:
         return state
     held = state.held
     if verdict != "superseded":
-        held = hold_commit(held, candidate.commit, Held(verdict, why, now, state.serving.commit))
+        refused = verdict == "rejected" and candidate.phase is Phase.VERIFY
+        said = REFUSED if refused else verdict
+        held = hold_commit(held, candidate.commit, Held(said, why, now, state.serving.commit))
     had_share = candidate.step_since is not None
     services = dict(state.services)
     if candidate.number in services:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rollout import reverts
-from rollout.state import Held
+from rollout.state import REFUSED, Held
 from tests.unit.rollout.signed_tree import ADDRESS, Tree
 
 LINES = [f"line {number}\n" for number in range(30)]
@@ -56,6 +56,15 @@ def test_a_descendant_contains_it_and_a_true_revert_takes_it_out(story: Story) -
     assert story.inside(bad) == bad
     story.revert(bad)
     assert story.inside(bad) == ""
+
+
+def test_a_commit_on_top_of_one_that_was_refused_unseen_is_not_held_for_it(story: Story) -> None:
+    bad = story.write("[AI-2] no digest yet", _3="new")
+    story.commit("[AI-3] its digest", "other", "x")
+    tip = story.repository.fetch("main")
+    for verdict, found in (("rejected", True), (REFUSED, False)):
+        held = {bad: Held(verdict, "no digest", 0.0, story.base)}
+        assert bool(reverts.inside(story.repository, story.base, tip, held)) is found
 
 
 def test_a_message_that_says_so_reverts_nothing(story: Story) -> None:
