@@ -1,0 +1,24 @@
+"""Every overlay of this repository is one that the controller's strict reader reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rollout.patches import unmatched
+
+ROOT = Path(__file__).parents[3]
+OVERLAYS = sorted(
+    str(file.parent.relative_to(ROOT))
+    for file in (ROOT / "deploy" / "overlays").rglob("kustomization.yaml")
+)
+
+
+def test_there_are_overlays() -> None:
+    assert "deploy/overlays/platform" in OVERLAYS
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_controller_can_read_our_own_overlays_and_every_patch_matches(overlay: str) -> None:
+    assert unmatched(ROOT, overlay) == []
