@@ -12,9 +12,7 @@ import argparse
 import json
 import signal
 import sys
-import tempfile
 import time
-from pathlib import Path
 
 from tests.demo import clients, release, verdict
 from tests.demo.fleet import Fleet
@@ -22,7 +20,7 @@ from tests.demo.promises import Promises
 from tests.demo.scheduled import Scheduled
 from tests.demo.settings import pointed_at
 from tests.demo.timeline import Timeline
-from tests.demo.workshop import Change, Served, Workshop
+from tests.demo.workshop import Change, Served, Workshop, WorkshopError, default_folder
 
 GOOD = Change("good.patch", "pipeline", "[AI-101] Say when the account was read, more plainly")
 WRONG = Change("wrong.patch", "pipeline", "[AI-102] Shorten the balance sentence")
@@ -49,9 +47,12 @@ def main() -> int:
     arguments = parser.parse_args()
     # Ended from outside, it still takes its clients and settings away.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("demo: ended by SIGTERM"))
-    with tempfile.TemporaryDirectory(prefix="switchyard-demo-") as folder:
-        promises = Promises(judge_times=not arguments.report_times)
-        return Demo(Workshop(Path(folder)), arguments.git_address, promises).run()
+    promises = Promises(judge_times=not arguments.report_times)
+    try:
+        return Demo(Workshop(default_folder()), arguments.git_address, promises).run()
+    except WorkshopError as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 1
 
 
 class Demo:
@@ -84,7 +85,7 @@ class Demo:
         """All commits, with their images built and pushed beforehand."""
         tell = self.timeline.note
         tell("make a signing key, a work tree and a bare repository")
-        base = self.workshop.open()
+        base = self.workshop.open(release.status()["serving"]["commit"])
         commits: dict[str, str] = {}
         for name, change, parent in (
             ("good", GOOD, base), ("wrong", WRONG, "good"), ("slow", SLOW, "-wrong"),

@@ -39,6 +39,12 @@ def run(*command: str | Path, cwd: Path | None = None, timeout: float = 600) -> 
     return done.stdout.strip()
 
 
+def default_folder() -> Path:
+    """$XDG_STATE_HOME/switchyard/demo, or the same below ~/.local/state."""
+    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(base) / "switchyard" / "demo"
+
+
 @dataclass(frozen=True)
 class Change:
     """One commit on its way: what to apply, what to build, what to say."""
@@ -55,20 +61,48 @@ class Workshop:
         self.bare = folder / "served" / "assistant.git"
         self.key = folder / "key"
 
-    def open(self) -> str:
-        """Make key, tree and bare repository; returns the first commit."""
-        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", DEVELOPER]
-        run(*command, "-f", self.key)
-        run("git", "init", "-q", "--bare", "-b", "main", self.bare)
-        self.copy_tree()
-        self.git("init", "-q", "-b", "main")
+    def open(self, serving: str | None) -> str:
+        """Make a new key, and tree and bare repository if need be; returns the first commit.
+
+        `serving` is the commit that the cluster serves. One of an earlier demo is gone
+        on from, because a release contains the one before it. Raises WorkshopError if
+        its repository is not here.
+        """
+        if serving is None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.tree.mkdir(parents=True)
+            run("git", "init", "-q", "--bare", "-b", "main", self.bare)
+            self.git("init", "-q", "-b", "main")
+        else:
+            self.go_on_from(serving)
+        self.new_key()
         for setting, value in (
             ("user.name", "Dana"), ("user.email", DEVELOPER), ("gpg.format", "ssh"),
             ("user.signingkey", str(self.key)), ("commit.gpgsign", "true"),
             ("remote.origin.url", str(self.bare)),
         ):  # fmt: skip
             self.git("config", setting, value)
+        self.copy_tree()
         return self.commit("[AI-100] The assistant as the admin installed it")
+
+    def go_on_from(self, serving: str) -> None:
+        """An empty tree on top of the commit that serves; the bare repository's main is there."""
+        try:
+            self.git("checkout", "-q", "--force", "--detach", serving)
+            run("git", f"--git-dir={self.bare}", "update-ref", "refs/heads/main", serving)
+        except (WorkshopError, OSError):
+            raise WorkshopError(
+                f"the cluster serves {serving[:12]}, and no demo left its repository in "
+                f"{self.folder}: `make down` and `make up` start afresh"
+            ) from None
+        self.git("rm", "-r", "-q", "--force", ".")
+        self.git("clean", "-q", "-d", "-x", "--force")
+
+    def new_key(self) -> None:
+        for old in (self.key, Path(f"{self.key}.pub")):
+            old.unlink(missing_ok=True)
+        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", DEVELOPER]
+        run(*command, "-f", self.key)
 
     def copy_tree(self) -> None:
         listed = run("git", "ls-files", "-z", "--cached", cwd=ROOT).split("\0")
