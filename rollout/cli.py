@@ -86,7 +86,7 @@ def parser() -> argparse.ArgumentParser:
         )
 
     _undo(add("undo", "send everything back to the release before", "rollout undo"))
-    add("abort", "end the candidate; its share goes to 0 at once", "rollout abort")
+    _force(add("abort", "end the candidate; its share goes to 0 at once", "rollout abort"))
     add("status", "show what serves and what is on its way", "rollout status")
     _deploy(add("deploy", "release a commit or the tip of a branch", "rollout deploy HEAD"))
     split = add("split", "hold the candidate at a share by hand", "rollout split 10 --wait 30")
@@ -111,6 +111,13 @@ def _undo(one: argparse.ArgumentParser) -> None:
         "--timeout", type=float, default=300.0, metavar="S",
         help="how long to wait for the pods of a release that must be started (default 300)",
     )  # fmt: skip
+    _force(one)
+
+
+def _force(one: argparse.ArgumentParser) -> None:
+    one.add_argument(
+        "--force", action="store_true", help="move the traffic also to a lane without a Ready pod"
+    )
 
 
 def _deploy(one: argparse.ArgumentParser) -> None:

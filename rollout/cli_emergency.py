@@ -10,15 +10,17 @@ from rollout import access, commands
 from rollout.cluster import Api
 from rollout.commands import Edit
 from rollout.names import Names
+from rollout.seen import Seen, previous_release
 from rollout.state import State
-from rollout.undo import Command, Report, Seen, previous_release, turn_back
+from rollout.undo import Command, Report, turn_back
 
 
 def run(given: argparse.Namespace, names: Names, began: float) -> int:
     """Undo or abort; the exit status."""
     api = Api(access.find())
     command = _abort if given.command == "abort" else _undo(api, names, given.to_revision)
-    report = turn_back(api, names, command, began)
+    plain = given.command == "undo" and given.to_revision is None
+    report = turn_back(api, names, command, began, plain=plain, force=given.force)
     text = given.output == "text"
     if text:
         for what, at in report.steps:

@@ -124,9 +124,9 @@ class Controller:
         action = decide(state, seen, time.time(), self.names)
         self.picture.state, self.picture.seen, self.picture.action = state, seen, action
         self.picture.at = self._looked = time.monotonic()
-        if action.after != state:
-            journal.write(self.api, self.names, action.after, version)
         idle = isinstance(action, actions.Wait)
+        if not idle or action.after != state:
+            journal.commit(self.api, self.names, state, action.after, version)
         self._last = (action.after, idle)
         if not idle:
             log.info("%s: %s", type(action).__name__.lower(), action.why)

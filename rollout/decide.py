@@ -40,17 +40,34 @@ def decide(state: State, seen: Observation, now: float, names: Names) -> Action:
 
 
 def followed(state: State, seen: Observation, now: float, names: Names) -> State:
-    """The state, or what Services newer than the journal say: an undo could not read it."""
+    """The state, or what objects newer than the journal say: an undo could not read it."""
     if seen.epoch <= state.epoch or names.stable not in seen.roles:
         return state
-    lane = seen.roles[names.stable].lane
+    lane = _winner(seen, names)
     return transitions.adopted(state, lane, seen.lane(lane).release, seen.epoch, now)
 
 
+def _winner(seen: Observation, names: Names) -> str:
+    """The lane that the newest writer chose. It may be half done: only what it wrote counts.
+
+    It stamps the winner's Deployments at the same time as it moves the roles.
+    """
+    stable = seen.roles[names.stable]
+    roles = [role.lane for role in (stable, *seen.roles.values()) if role.epoch == seen.epoch]
+    lanes = [
+        name
+        for name, lane in seen.lanes.items()
+        if any(part.epoch == seen.epoch for part in lane.parts.values())
+    ]
+    return [*roles, *lanes, stable.lane][0]
+
+
 def _adopt(state: State, seen: Observation, now: float, names: Names) -> Action | None:
+    """With an epoch of its own: what is left of the undo is then told from the controller's."""
     after = followed(state, seen, now, names)
     if after is state:
         return None
+    after = replace(after, epoch=after.epoch + 1)
     return Advance(after, "Services newer than the journal: continuing from what they say")
 
 

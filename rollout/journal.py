@@ -36,6 +36,20 @@ def write(api: Api, names: Names, state: State, version: str) -> str:
     return str(written["metadata"]["resourceVersion"])
 
 
+def commit(api: Api, names: Names, before: State, after: State, version: str) -> None:
+    """Write `after` if it differs; make sure that the journal still has `version`. Raises Conflict.
+
+    Made after a look at the objects and before they are written: what is written then
+    follows the journal of a moment at which the objects were as seen.
+    """
+    if after != before:
+        write(api, names, after, version)
+        return
+    found = api.get(core(names.control, "configmaps", names.journal))
+    if found is None or found["metadata"]["resourceVersion"] != version:
+        raise Conflict(409, "the journal was written since it was read")
+
+
 def edit(api: Api, names: Names, change: Callable[[State], Edit]) -> Edit:
     """Read, change and write; again if somebody else wrote meanwhile. Raises Conflict at last."""
     for attempt in range(ATTEMPTS):

@@ -66,8 +66,8 @@ class Lane:
         return sum(part.replicas for part in self.parts.values())
 
     def answers(self, app: str) -> bool:
-        """Whether at least one pod of the part `app` is Ready."""
-        return app in self.parts and self.parts[app].ready > 0
+        """Whether a pod of the part `app` is Ready and stays: not one that was scaled to 0."""
+        return app in self.parts and self.parts[app].replicas > 0 < self.parts[app].ready
 
     def runs(self, app: str) -> bool:
         """Whether it can serve now: every part is wanted and has a Ready pod.
@@ -146,8 +146,7 @@ class Observation:
 
     @property
     def epoch(self) -> int:
-        """The newest epoch that any role or slot carries."""
-        return max(
-            (item.epoch for group in (self.roles, self.slots) for item in group.values()),
-            default=0,
-        )
+        """The newest epoch that any object carries."""
+        marked: list[Role | Slot | Part] = [*self.roles.values(), *self.slots.values()]
+        marked += [part for lane in self.lanes.values() for part in lane.parts.values()]
+        return max((item.epoch for item in marked), default=0)

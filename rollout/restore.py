@@ -12,6 +12,7 @@ from rollout.errors import ApiUnavailable, Conflict, RolloutError, Superseded
 from rollout.mover import Mover
 from rollout.names import Names
 from rollout.plan import Plan
+from rollout.state import State
 
 POLL_S = 0.2
 
@@ -28,14 +29,13 @@ def drive(api: Api, names: Names, timeout_s: float, say: Callable[[str], None]) 
     while time.monotonic() < deadline:
         try:
             state, version = journal.read(api, names)
-            if state.restore is None:
-                return state.said
             seen, services = watcher.look(
                 api, names, Plan(times=state.times), recorded=mover.recorded
             )
             action = decide(state, seen, time.time(), names)
-            if action.after != state:
-                journal.write(api, names, action.after, version)
+            if state.restore is None and not _moves(state, action):
+                return state.said
+            journal.commit(api, names, state, action.after, version)
             mover.perform(action, services)
         except (Conflict, Superseded, ApiUnavailable):
             continue
@@ -48,3 +48,8 @@ def drive(api: Api, names: Names, timeout_s: float, say: Callable[[str], None]) 
         f"not Ready after {timeout_s:.0f} s: {last}; the traffic has not moved; "
         "`rollout status` shows the pods, `rollout abort` gives this undo up"
     )
+
+
+def _moves(state: State, action: actions.Action) -> bool:
+    """Whether the Services do not follow the journal yet: another process may have written it."""
+    return isinstance(action, actions.Shift) and action.after == state

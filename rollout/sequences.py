@@ -33,9 +33,12 @@ class Moved:
 
 
 def read(api: Api, names: Names) -> Services:
-    """The Services as they are, in two requests at once."""
-    roles, slots = api.together([partial(read_roles, api, names), partial(read_slots, api, names)])
-    return Services(roles, slots)
+    """The Services as they are. Slots first, because roles move first.
+
+    So a slot that has moved is never seen beside its role of before.
+    """
+    slots = read_slots(api, names)
+    return Services(read_roles(api, names), slots)
 
 
 def shift(

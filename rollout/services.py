@@ -133,7 +133,11 @@ def _service(
 def _change(path: str, have: Object | None, wish: Object, field: str) -> Change:
     if have is None:
         return Change(path, None, wish)
-    operations = guarded(have, wish["metadata"]["annotations"])
+    # What was decided from one version is written to that version: a write since then, also
+    # one of the same epoch, is looked at first.
+    version = have["metadata"]["resourceVersion"]
+    seen = {"op": "test", "path": "/metadata/resourceVersion", "value": version}
+    operations = [seen, *guarded(have, wish["metadata"]["annotations"])]
     if have["spec"].get(field) != wish["spec"][field]:
         operations.append({"op": "add", "path": f"/spec/{field}", "value": wish["spec"][field]})
     return Change(path, operations, wish)

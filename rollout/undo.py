@@ -10,39 +10,27 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from rollout import journal, lanes, sequences
-from rollout.cluster import Api, Object, apps
+from rollout.cluster import Api
 from rollout.codec import BadJournal
-from rollout.commands import Edit, Known
+from rollout.commands import Edit
 from rollout.drain import drain
-from rollout.errors import ApiError, Conflict, RolloutError, Superseded
-from rollout.lane_view import view
-from rollout.names import LANES, Names, other_lane
-from rollout.observation import Lane
-from rollout.services import Services, read_roles, read_slots
-from rollout.state import Serving, State
-from rollout.wanted import Wanted, wanted
+from rollout.errors import Conflict, RolloutError, Superseded
+from rollout.names import Names, other_lane
+from rollout.order import Order, lane_down, without_journal
+from rollout.seen import Seen, reads
+from rollout.state import State
+from rollout.wanted import wanted
 
 ATTEMPTS = 5
-Command = Callable[[State, float, "Seen"], Edit]
+MOVES = 20
+"""A controller that writes at the same time may be first at one object after another."""
+Command = Callable[[State, float, Seen], Edit]
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """Services and Deployments, read together with the journal."""
-
-    services: Services
-    deployments: list[Object]
-
-    def lane(self, name: str) -> Lane:
-        """One lane, without its pods."""
-        return view(name, self.deployments, [])
-
-    def of_lane(self, name: str) -> list[Object]:
-        """The lane's Deployments as the API server gave them."""
-        return [one for one in self.deployments if one["metadata"]["labels"].get("lane") == name]
+class NeedsJournal(RolloutError):
+    """The command says more than the Services can tell."""
 
 
 @dataclass
@@ -58,53 +46,63 @@ class Report:
     steps: list[tuple[str, float]] = field(default_factory=list)
 
     def step(self, what: str) -> None:
-        """Note that something is done now."""
-        self.steps.append((what, time.monotonic() - self.began))
+        """Note that something is so now; nothing if it is empty."""
+        if what:
+            self.steps.append((what, time.monotonic() - self.began))
 
 
-def turn_back(api: Api, names: Names, command: Command, began: float) -> Report:
-    """Carry out an undo or abort. Raises RolloutError if the API server refuses."""
+def turn_back(
+    api: Api,
+    names: Names,
+    command: Command,
+    began: float,
+    *,
+    plain: bool = True,
+    force: bool = False,
+) -> Report:
+    """Carry out an undo or abort. Raises NeedsJournal, LaneDown, and what the API server refuses.
+
+    `plain`: an undo to where the Services lead back to, should the journal be unreadable.
+    `force`: also to a lane without a Ready pod.
+    """
     report = Report(began)
-    seen, target, epoch = _decide(api, names, command, report)
-    if target is None or report.restoring:
-        return report
-    for attempt in range(ATTEMPTS):
+    seen, order = _decide(api, names, command, plain, force, report)
+    for left in reversed(range(MOVES)):
+        if order is None or report.restoring:
+            return report
         try:
-            _move(api, names, seen, target, epoch, report)
+            _move(api, names, seen, order, report)
             break
         except Superseded:
-            # A live controller follows the journal at the same time: look what is left to do.
-            if attempt == ATTEMPTS - 1:
+            # Somebody wrote since the look, such as a controller that follows the journal.
+            if not left:
                 raise
-            seen = _read(api, names)[2]
-    _drain(api, names, seen, target, report)
+            seen, order = _again(api, names, order, report)
+    if order is not None:
+        _drain(api, names, seen, order.lane, report)
     return report
 
 
 def _decide(
-    api: Api, names: Names, command: Command, report: Report
-) -> tuple[Seen, Wanted | None, int]:
-    """Write the journal; what the Services must become (None: nothing) and the new epoch."""
+    api: Api, names: Names, command: Command, plain: bool, force: bool, report: Report
+) -> tuple[Seen, Order | None]:
+    """Write the journal, if it can be read; what to do now (None: nothing)."""
     for attempt in range(ATTEMPTS):
         state, version, seen = _read(api, names)
         if state is None:
-            report.step("the journal cannot be read: going by the Services")
-            target = without_journal(names, seen)
-            report.said = (
-                f"everything goes to lane {target.roles[names.stable]}; "
-                "`rollout init` makes a new journal"
-                if target
-                else "nothing to undo: no split is open and no previous lane stands by"
-            )
-            return seen, target, _newest(names, seen) + 1
+            if not plain:
+                raise NeedsJournal(f"{version}; only a plain `rollout undo` does without it")
+            return seen, _by_services(names, seen, force, report)
         edit = command(state, time.time(), seen)
         report.said, report.wrong = edit.said, edit.wrong
         report.restoring = edit.moves and (edit.state or state).restore is not None
         if edit.state is None:
-            return seen, None, 0
+            return seen, None
         # An object may be newer than the journal, after an undo that could not read it.
-        epoch = max(edit.state.epoch, _newest(names, seen) + 1)
+        epoch = max(edit.state.epoch, seen.newest(names) + 1)
         after = replace(edit.state, epoch=epoch)
+        order = Order(wanted(after, names), epoch, journaled=True)
+        report.step(lane_down(names, seen, order.lane, force))
         try:
             journal.write(api, names, after, version)
         except Conflict:
@@ -112,80 +110,70 @@ def _decide(
                 raise
             continue
         report.step(f"journal: epoch {state.epoch} to {epoch}")
-        return seen, wanted(after, names), epoch
+        return seen, order
     raise AssertionError("the last attempt returns or raises")
 
 
-def previous_release(names: Names, state: State, seen: Seen) -> Known | None:
-    """The release that a plain undo goes to, if its lane is up with it."""
-    back = state.previous
-    return None if back is None else known(names, seen, back)
+def _by_services(names: Names, seen: Seen, force: bool, report: Report) -> Order | None:
+    report.step("the journal cannot be read: going by the Services")
+    order = without_journal(names, seen)
+    if order is None:
+        report.said = "nothing to undo: no split is open and no previous lane stands by"
+        return None
+    report.step(lane_down(names, seen, order.lane, force))
+    report.said = f"everything goes to lane {order.lane}; `rollout init` makes a new journal"
+    return order
 
 
-def known(names: Names, seen: Seen, release: Serving) -> Known:
-    """A once promoted release, from its lane's Deployments."""
-    lane = seen.lane(release.lane)
-    runs = lane.release == release.number and lane.runs(names.app)
-    return Known(release.number, release.commit, {}, True, release.lane, runs)
+def _again(api: Api, names: Names, order: Order, report: Report) -> tuple[Seen, Order | None]:
+    """Look again. The same order, or None if somebody has finished it or gone on from it."""
+    seen = Seen(*api.together(reads(api, names)))
+    # After the look: what is written then follows a journal that is not older than it.
+    state, _ = _journal(api, names)
+    now: Order | None
+    if order.journaled and state is not None and seen.newest(names) <= state.epoch:
+        now = Order(wanted(state, names), state.epoch, journaled=True)
+    else:
+        now = without_journal(names, seen)
+    if now is not None and now.moves_as(order):
+        return seen, now
+    report.moved = True
+    if order.journaled or (now is None and seen.lanes_in_use(names) == {order.lane}):
+        report.step("another process has done the rest")
+    else:
+        report.said = "somebody else moves the traffic: see `rollout status`, then repeat"
+        report.wrong = True
+    return seen, None
 
 
 def _read(api: Api, names: Names) -> tuple[State | None, str, Seen]:
-    """Everything at once; no state if the journal cannot be read."""
-    reads: list[Any] = [
-        partial(_journal, api, names),
-        partial(read_roles, api, names),
-        partial(read_slots, api, names),
-        partial(api.items, apps(names.lanes), f"lane in ({','.join(LANES)})"),
-    ]
-    (state, version), roles, slots, deployments = api.together(reads)
-    return state, version, Seen(Services(roles, slots), deployments)
+    """Everything at once: the journal and its version, or None and why it cannot be read."""
+    (state, version), *looked = api.together([partial(_journal, api, names), *reads(api, names)])
+    return state, version, Seen(*looked)
 
 
 def _journal(api: Api, names: Names) -> tuple[State | None, str]:
     try:
         return journal.read(api, names)
-    except (journal.NoJournal, BadJournal, ApiError):
-        return None, ""
+    except (RolloutError, BadJournal) as error:
+        # Also a 5xx: one object that cannot be decoded. If it is the API server, the look fails.
+        return None, str(error)
 
 
-def without_journal(names: Names, seen: Seen) -> Wanted | None:
-    """Everything to stable's lane if a split is open, else to the previous lane if it answers."""
-    roles, slots = seen.services.view(names)
-    if names.stable not in roles:
-        raise RolloutError(
-            f"Service {names.stable} is missing in {names.lanes}: an admin runs `rollout init`"
-        )
-    stable = roles[names.stable]
-    split = any(slot.service != names.stable for slot in slots.values())
-    lane = stable.lane if split else stable.previous_lane
-    if not lane or not (split or seen.lane(lane).answers(names.app)):
-        return None
-    release = seen.lane(lane).release or stable.release or 0
-    return Wanted(
-        names.stable, dict.fromkeys(roles, lane), dict.fromkeys(slots, names.stable), release, ""
-    )
-
-
-def _move(api: Api, names: Names, seen: Seen, target: Wanted, epoch: int, report: Report) -> None:
+def _move(api: Api, names: Names, seen: Seen, order: Order, report: Report) -> None:
     """Selectors (and, at once, the fence around the winner's Deployments), then slots."""
-    winner = target.roles[names.stable]
-    fence = lanes.fence_calls(names.lanes, api, seen.of_lane(winner), epoch)
-    moved = sequences.shift(api, names, seen.services, target, epoch, settle=False, beside=fence)
+    fence = lanes.fence_calls(names.lanes, api, seen.of_lane(order.lane), order.epoch)
+    moved = sequences.shift(
+        api, names, seen.services, order.target, order.epoch, settle=False, beside=fence
+    )
     report.moved = True
     began = report.began
-    report.steps.append((f"{moved.roles} selectors: all to {winner}", moved.roles_at - began))
+    report.steps.append((f"{moved.roles} selectors: all to {order.lane}", moved.roles_at - began))
     report.steps.append((f"{moved.slots} slots: all to {names.stable}", moved.slots_at - began))
 
 
-def _drain(api: Api, names: Names, seen: Seen, target: Wanted, report: Report) -> None:
-    loser = other_lane(target.roles[names.stable])
+def _drain(api: Api, names: Names, seen: Seen, winner: str, report: Report) -> None:
+    loser = other_lane(winner)
     if seen.lane(loser).answers(names.app):
         asked = drain(api, names, loser, direct=False)
         report.step(f"{asked} gateways of {loser} asked to close their connections")
-
-
-def _newest(names: Names, seen: Seen) -> int:
-    roles, slots = seen.services.view(names)
-    epochs = [role.epoch for role in roles.values()] + [slot.epoch for slot in slots.values()]
-    epochs += [part.epoch for lane in LANES for part in seen.lane(lane).parts.values()]
-    return max(epochs, default=0)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from rollout import lanes
+from rollout import lanes, sequences
 from rollout.cluster import Api
 from rollout.names import STAGING, Names
 from rollout.observation import Job, Observation, Shelved, Traffic
 from rollout.plan import Plan
-from rollout.services import Services, read_roles, read_slots
+from rollout.services import Services
 from rollout.state import Ended
 
 
@@ -26,14 +26,12 @@ def look(
 ) -> tuple[Observation, Services]:
     """The world as it is; the Services also as the API server gave them, for the next write."""
     reads: list[Any] = [
-        partial(read_roles, api, names),
-        partial(read_slots, api, names),
+        partial(sequences.read, api, names),
         partial(lanes.observe, api, names),
     ]
     if names.staging:
         reads.append(partial(lanes.replicas, api, names.staging, STAGING))
-    roles, slots, found, *staging = api.together(reads)
-    services = Services(roles, slots)
+    services, found, *staging = api.together(reads)
     seen_roles, seen_slots = services.view(names)
     observation = Observation(
         plan=plan,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from rollout.errors import ApiError, Conflict, Refused
+from rollout.errors import ApiError, Conflict, Refused, RolloutError
 
 Object = dict[str, Any]
 _IN = re.compile(r"([^\s,]+) in \(([^)]*)\)")
@@ -86,7 +86,7 @@ class FakeApi:
         return b"{}"
 
     def together(self, calls: Iterable[Callable[[], Any]]) -> list[Any]:
-        return [call() for call in calls]
+        return together(calls)
 
     def verbs(self, *verbs: str) -> list[str]:
         """The last parts of the paths of these verbs' calls, in order."""
@@ -109,6 +109,19 @@ class FakeApi:
         body["metadata"]["resourceVersion"] = str(self._version)
         self.objects[path] = body
         return copy.deepcopy(body)
+
+
+def together(calls: Iterable[Callable[[], Any]]) -> list[Any]:
+    """As the client does: every call is made, and the first error raised at the end."""
+    answers, errors = [], []
+    for call in calls:
+        try:
+            answers.append(call())
+        except RolloutError as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
+    return answers
 
 
 def _matches(one: Object, selector: str) -> bool:

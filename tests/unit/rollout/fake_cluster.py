@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any, cast
 
-from rollout import init, journal
+from rollout import init, journal, sequences, transitions
 from rollout.cluster import Api, apps, core
-from rollout.names import WANTED_REPLICAS, Names
-from rollout.state import State
+from rollout.names import EPOCH, RELEASE, WANTED_REPLICAS, Names
+from rollout.state import Phase, Push, Size, State
+from rollout.wanted import wanted
 from tests.unit.rollout.fake_api import FakeApi, Object
 
 NAMES = Names()
+COMMIT = "a" * 40
 
 
 def api(fake: FakeApi) -> Api:
@@ -98,3 +101,34 @@ def now() -> float:
 def service(fake: FakeApi, namespace: str, name: str) -> Any:
     """A Service's body."""
     return fake.objects[core(namespace, "services", name)]
+
+
+def candidate(fake: FakeApi, split: int) -> State:
+    """Release 2 on green with this share, in the journal and in the Services."""
+    run_lane(fake, "green", 2, {RELEASE: "2", EPOCH: "1"})
+    started = transitions.started(state(fake), Push(COMMIT, now(), "hook"), now())
+    assert started.candidate is not None
+    running = replace(
+        started.candidate,
+        phase=Phase.STEPS, steps=(20, 50), split=split, step_since=now(),
+        sizes={"gateway": Size(1, 2)},
+    )  # fmt: skip
+    after = replace(started, candidate=running, services={2: None})
+    align(fake, after)
+    return after
+
+
+def align(fake: FakeApi, after: State) -> None:
+    """Write a journal, and Services that follow it."""
+    found = sequences.read(api(fake), NAMES)
+    sequences.shift(api(fake), NAMES, found, wanted(after, NAMES), after.epoch, settle=False)
+    write(fake, after)
+
+
+def promoted(fake: FakeApi) -> State:
+    """Release 2 serves on green, and release 1 stands by on blue."""
+    before = candidate(fake, 50)
+    assert before.candidate is not None
+    after = transitions.promoted(before, before.candidate, now())
+    align(fake, after)
+    return after

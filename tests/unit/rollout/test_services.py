@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rollout import sequences
@@ -120,6 +122,25 @@ def test_a_write_between_look_and_patch_is_refused_by_the_server() -> None:
     sequences.shift(api(fake), NAMES, before, BACK, 2, settle=False)
     with pytest.raises(Superseded, match="another writer"):
         sequences.shift(api(fake), NAMES, before, SPLIT, 1, settle=False)
+
+
+def test_a_write_of_the_same_epoch_since_the_look_is_looked_at_first() -> None:
+    fake = installed()
+    before = found(fake)
+    other = replace(SPLIT, slots={**BACK.slots, "s0": "assistant-c3"})
+    sequences.shift(api(fake), NAMES, before, SPLIT, 1, settle=False)
+    with pytest.raises(Superseded, match="another writer"):
+        sequences.shift(api(fake), NAMES, before, other, 1, settle=False)
+    assert found(fake).view(NAMES)[1]["s0"].service == "assistant-c2"
+
+
+def test_slots_are_read_before_roles_because_roles_move_first() -> None:
+    fake = installed()
+    found(fake)
+    assert [path for _, path in fake.calls] == [
+        core(NAMES.slots, "services"),
+        core(NAMES.lanes, "services"),
+    ]
 
 
 @pytest.mark.parametrize("annotations", [None, {}, {"other": "x"}])

@@ -5,67 +5,59 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from rollout import cli_emergency, commands, sequences, transitions
 from rollout.cluster import apps, core
-from rollout.errors import RolloutError
-from rollout.names import EPOCH, RELEASE
+from rollout.errors import ApiUnavailable, RolloutError
+from rollout.names import EPOCH, PREVIOUS_LANE, RELEASE
+from rollout.order import LEAP, LaneDown
 from rollout.retained import by_number
-from rollout.state import Phase, Push, Size, State
-from rollout.undo import Seen, turn_back
-from rollout.wanted import wanted
+from rollout.seen import Seen
+from rollout.undo import NeedsJournal, turn_back
 from tests.unit.rollout.fake_api import FakeApi
 from tests.unit.rollout.fake_cluster import (
+    COMMIT,
     NAMES,
+    align,
     api,
+    candidate,
     deployment,
     installed,
     now,
+    promoted,
     run_lane,
     service,
     state,
     write,
 )
 
-COMMIT = "a" * 40
 
-
-def candidate(fake: FakeApi, split: int) -> State:
-    """Release 2 on green with this share, in the journal and in the Services."""
-    run_lane(fake, "green", 2, {RELEASE: "2", EPOCH: "1"})
-    started = transitions.started(state(fake), Push(COMMIT, now(), "hook"), now())
-    assert started.candidate is not None
-    running = replace(
-        started.candidate,
-        phase=Phase.STEPS, steps=(20, 50), split=split, step_since=now(),
-        sizes={"gateway": Size(1, 2)},
-    )  # fmt: skip
-    after = replace(started, candidate=running, services={2: None})
-    align(fake, after)
-    return after
-
-
-def align(fake: FakeApi, after: State) -> None:
-    found = sequences.read(api(fake), NAMES)
-    sequences.shift(api(fake), NAMES, found, wanted(after, NAMES), after.epoch, settle=False)
-    write(fake, after)
-
-
-def promoted(fake: FakeApi) -> State:
-    before = candidate(fake, 50)
-    assert before.candidate is not None
-    after = transitions.promoted(before, before.candidate, now())
-    align(fake, after)
-    return after
-
-
-def undo(fake: FakeApi, number: int | None = None) -> str:
+def undo(fake: FakeApi, number: int | None = None, force: bool = False) -> str:
     command = cli_emergency._undo(api(fake), NAMES, number)
-    report = turn_back(api(fake), NAMES, command, time.monotonic())
+    report = turn_back(
+        api(fake), NAMES, command, time.monotonic(), plain=number is None, force=force
+    )
     return report.said
+
+
+def lose_journal(fake: FakeApi) -> None:
+    fake.objects.pop(core(NAMES.control, "configmaps", NAMES.journal))
+
+
+def lose_pods(fake: FakeApi, lane: str, replicas: int = 2) -> None:
+    body = fake.objects[apps(NAMES.lanes, f"gateway-{lane}")]
+    body["spec"]["replicas"], body["status"]["readyReplicas"] = replicas, 0
+
+
+def slots(fake: FakeApi) -> set[str]:
+    return {
+        service(fake, NAMES.slots, f"s{slot}")["spec"]["externalName"].partition(".")[0]
+        for slot in range(7)
+    }
 
 
 def everything_is_on(fake: FakeApi, lane: str) -> None:
@@ -112,10 +104,55 @@ def test_undo_without_a_journal_goes_by_the_services() -> None:
     for make in (lambda fake: candidate(fake, 20), promoted):
         fake = installed()
         make(fake)
-        fake.objects.pop(core(NAMES.control, "configmaps", NAMES.journal))
+        lose_journal(fake)
         assert "lane blue" in undo(fake)
         everything_is_on(fake, "blue")
-        assert int(service(fake, NAMES.slots, "s0")["metadata"]["annotations"][EPOCH]) == 2
+        assert int(service(fake, NAMES.slots, "s0")["metadata"]["annotations"][EPOCH]) == 1 + LEAP
+
+
+def test_undo_in_the_middle_of_a_promotion_goes_back_also_without_a_journal() -> None:
+    fake = installed()
+    candidate(fake, 20)
+    stable = service(fake, NAMES.lanes, "assistant-stable")
+    stable["spec"]["selector"]["lane"] = "green"
+    stable["metadata"]["annotations"] |= {PREVIOUS_LANE: "blue", RELEASE: "2"}
+    lose_journal(fake)
+    assert "lane blue" in undo(fake)
+    everything_is_on(fake, "blue")
+
+
+def test_a_selector_that_was_left_behind_is_brought_home_without_a_journal() -> None:
+    fake = installed()
+    candidate(fake, 20)
+    for slot in range(7):
+        spec = service(fake, NAMES.slots, f"s{slot}")["spec"]
+        spec["externalName"] = NAMES.host("assistant-stable")
+    lose_journal(fake)
+    assert "lane blue" in undo(fake)
+    everything_is_on(fake, "blue")
+
+
+@pytest.mark.parametrize("number", [2, 1])
+def test_only_a_plain_undo_goes_by_the_services(number: int) -> None:
+    fake = installed()
+    promoted(fake)
+    lose_journal(fake)
+    with pytest.raises(NeedsJournal, match="only a plain `rollout undo`"):
+        undo(fake, number)
+    assert fake.verbs("patch") == []
+
+
+def test_a_journal_that_the_api_server_cannot_decode_is_none() -> None:
+    fake = installed()
+    candidate(fake, 20)
+
+    def broken(verb: str, path: str) -> None:
+        if path.endswith("/configmaps/journal"):
+            raise ApiUnavailable("500: Internal error occurred: unable to decode")
+
+    fake.before = broken
+    assert "lane blue" in undo(fake)
+    everything_is_on(fake, "blue")
 
 
 def test_undo_with_a_spoilt_journal_and_nothing_open_says_so() -> None:
@@ -176,7 +213,9 @@ def test_abort_and_undo_as_json(
     candidate(fake, 20)
     monkeypatch.setattr(cli_emergency.access, "find", lambda: None)
     monkeypatch.setattr(cli_emergency, "Api", lambda _access: fake)
-    given = argparse.Namespace(command="abort", output="json", to_revision=None, timeout=1.0)
+    given = argparse.Namespace(
+        command="abort", output="json", to_revision=None, timeout=1.0, force=False
+    )
     assert cli_emergency.run(given, NAMES, time.monotonic()) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["moved"]
@@ -230,6 +269,105 @@ def test_a_known_release_of_the_seen_lane_is_up_only_with_a_ready_gateway() -> N
     seen = Seen(sequences.read(api(fake), NAMES), deployments)
     assert after.previous is not None
     back = commands.Known(1, None, {}, True, "blue", True)
-    from rollout.undo import known
+    from rollout.seen import known
 
     assert known(NAMES, seen, after.previous) == back
+
+
+@pytest.mark.parametrize("journaled", [True, False])
+@pytest.mark.parametrize("replicas", [0, 2])
+def test_traffic_is_not_moved_to_a_lane_without_a_ready_pod(replicas: int, journaled: bool) -> None:
+    fake = installed()
+    before = candidate(fake, 20)
+    lose_pods(fake, "blue", replicas)
+    if not journaled:
+        lose_journal(fake)
+    line = rf"lane blue has no Ready gateway \(0 of {replicas}\) and green has: .*--force"
+    with pytest.raises(LaneDown, match=line) as caught:
+        undo(fake)
+    assert "\n" not in str(caught.value)
+    assert fake.verbs("patch", "replace") == []
+    assert slots(fake) == {"assistant-stable", "assistant-c2"}
+    assert not journaled or state(fake) == before
+
+
+@pytest.mark.parametrize("journaled", [True, False])
+def test_a_person_may_insist(journaled: bool) -> None:
+    fake = installed()
+    candidate(fake, 20)
+    lose_pods(fake, "blue")
+    if not journaled:
+        lose_journal(fake)
+    undo(fake, force=True)
+    everything_is_on(fake, "blue")
+
+
+def test_when_neither_lane_answers_an_undo_moves_and_says_so() -> None:
+    fake = installed()
+    candidate(fake, 20)
+    lose_pods(fake, "blue")
+    lose_pods(fake, "green")
+    command = cli_emergency._undo(api(fake), NAMES, None)
+    report = turn_back(api(fake), NAMES, command, time.monotonic())
+    assert "lane blue has no Ready gateway (0 of 2)" in report.steps[0][0]
+    everything_is_on(fake, "blue")
+
+
+def test_a_previous_lane_without_pods_is_not_gone_to_without_a_journal_either() -> None:
+    fake = installed()
+    promoted(fake)
+    lose_pods(fake, "blue", 0)
+    lose_journal(fake)
+    with pytest.raises(LaneDown, match="lane blue has no Ready gateway"):
+        undo(fake)
+    assert fake.verbs("patch") == []
+
+
+def test_an_undo_that_moves_nothing_yet_needs_no_pod() -> None:
+    fake = installed()
+    promoted(fake)
+    run_lane(fake, "blue", 0, {RELEASE: "1", EPOCH: "1"})
+    lose_pods(fake, "green")
+    assert "starting release 1 on blue" in undo(fake)
+
+
+def pause(fake: FakeApi, meanwhile: Callable[[], None]) -> None:
+    """What happens between the look of an undo and its first write to an object."""
+
+    def before(verb: str, path: str) -> None:
+        if verb == "patch":
+            fake.before = lambda verb, path: None
+            meanwhile()
+
+    fake.before = before
+
+
+def test_an_undo_that_slept_does_not_undo_what_was_decided_since() -> None:
+    fake = installed()
+    promoted(fake)
+
+    def meanwhile() -> None:
+        back = state(fake)
+        assert back.serving.lane == "blue"
+        align(fake, back)
+        align(fake, transitions.swapped(back, now()))
+
+    pause(fake, meanwhile)
+    undo(fake)
+    everything_is_on(fake, "green")
+
+
+def test_an_undo_without_the_journal_that_slept_says_that_somebody_went_on() -> None:
+    fake = installed()
+    promoted(fake)
+    lost = fake.objects.pop(core(NAMES.control, "configmaps", NAMES.journal))
+
+    def meanwhile() -> None:
+        fake.objects[core(NAMES.control, "configmaps", NAMES.journal)] = lost
+        after = replace(state(fake), services={2: None, 3: None}, epoch=7)
+        align(fake, after)
+        lose_journal(fake)
+
+    pause(fake, meanwhile)
+    assert "somebody else moves the traffic" in undo(fake)
+    everything_is_on(fake, "green")
