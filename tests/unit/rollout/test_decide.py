@@ -79,7 +79,8 @@ def test_a_failed_job_rejects_the_commit_and_no_slot_ever_moves(kind: JobKind) -
     world.fails[kind] = "because"
     world.run()
     assert world.state.candidate is None
-    assert world.state.held[A].verdict == "rejected"
+    refused = kind is JobKind.EXAMINE
+    assert world.state.held[A].verdict == ("refused" if refused else "rejected")
     assert "because" in world.state.held[A].why
     assert {slot.service for slot in world.slots.values()} == {"assistant-stable"}
     assert not any(isinstance(a, actions.Shift) and a.settle for a in world.done)
@@ -291,7 +292,7 @@ def test_an_undo_without_the_journal_is_followed_by_the_controller() -> None:
     world.slots = {name: Slot("assistant-stable", 9) for name in world.slots}
     world.run()
     undo_is_complete(world, "blue")
-    assert (world.state.serving.number, world.state.epoch) == (1, 9)
+    assert (world.state.serving.number, world.state.epoch) == (1, 10)
     assert world.state.held[A].verdict == "undone"
 
 
@@ -463,7 +464,7 @@ def test_a_refused_commit_costs_no_undo_window() -> None:
     for _ in range(8):
         world.turn()
     after = world.state
-    assert after.held[B].verdict == "rejected"
+    assert after.held[B].verdict == "refused"
     assert (after.undo_until, after.retire_at) == (before.undo_until, before.retire_at)
     assert after.retained == before.retained
     edit(world, commands.undo(after, world.now, Known(1, None, SIZES, True, "blue", True)))
