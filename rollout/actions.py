@@ -69,6 +69,14 @@ class Scale(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class Refill(Action):
+    """Scale the parts of a lane that stand at 0 to the full size of its release."""
+
+    number: int
+    lane: str
+
+
+@dataclass(frozen=True, slots=True)
 class Shift(Action):
     """Make roles and slots what `after` wants: selectors first, then slots.
 

@@ -18,12 +18,14 @@ from rollout.actions import (
     EndRehearsal,
     Prune,
     Record,
+    Refill,
     Scale,
     Shift,
     Wait,
 )
 from rollout.names import Names, other_lane
 from rollout.observation import Observation
+from rollout.shortfall import at_zero, needed
 from rollout.state import Phase, Push, Serving, State
 from rollout.wanted import Wanted, wanted
 
@@ -171,6 +173,17 @@ def _restore(state: State, seen: Observation, now: float, names: Names) -> Actio
     return Shift(after, after.said, settle=False, drain=state.serving.lane)
 
 
+def _refill(state: State, seen: Observation, now: float, names: Names) -> Action | None:
+    """A lane that serves or stands by has pods: what somebody scaled to 0 comes back."""
+    for release in needed(state, now):
+        lane = seen.lane(release.lane)
+        ours = release == state.serving or lane.release == release.number
+        if ours and at_zero(lane):
+            why = f"lane {release.lane} is needed: {', '.join(at_zero(lane))} back from 0 replicas"
+            return Refill(state, why, release.number, release.lane)
+    return None
+
+
 def _retire(state: State, seen: Observation, now: float, names: Names) -> Action | None:
     """The idle lane goes to 0 when nobody needs it: after the undo window, or once drained."""
     if state.candidate is not None or state.restore is not None or state.retire_at is None:
@@ -226,6 +239,7 @@ _RULES: tuple[Rule, ...] = (
     _adopt,
     _times,
     _align,
+    _refill,
     _record,
     _restore,
     _push,

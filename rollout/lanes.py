@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 
 from rollout import generated
@@ -40,12 +41,30 @@ class NotALanePart(RolloutError):
     """A manifest of a kind or namespace that the controller may not apply."""
 
 
-def observe(api: Api, names: Names) -> dict[str, Lane]:
-    """Both production lanes, in two requests."""
+def reads(api: Api, names: Names) -> list[Callable[[], list[Object]]]:
+    """The calls whose answers `observed` takes."""
     selector = f"lane in ({','.join(LANES)})"
-    deployments = api.items(apps(names.lanes), selector)
-    pods = api.items(core(names.lanes, "pods"), selector)
-    return {lane: view(lane, deployments, pods) for lane in LANES}
+    return [
+        partial(api.items, apps(names.lanes), selector),
+        partial(api.items, core(names.lanes, "pods"), selector),
+        partial(api.items, core(names.lanes, "services")),
+    ]
+
+
+def observed(
+    names: Names, deployments: list[Object], pods: list[Object], services: list[Object]
+) -> dict[str, Lane]:
+    """Both production lanes."""
+    there = {one["metadata"]["name"] for one in services}
+    return {
+        lane: replace(view(lane, deployments, pods), entrance=names.entrance(lane) in there)
+        for lane in LANES
+    }
+
+
+def observe(api: Api, names: Names) -> dict[str, Lane]:
+    """Both production lanes, as they are."""
+    return observed(names, *api.together(reads(api, names)))
 
 
 def apply(

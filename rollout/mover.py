@@ -37,6 +37,8 @@ class Mover:
                 self._shift(action, found)
             case actions.Scale():
                 lanes.scale(self.api, self.names.lanes, action.lane, action.replicas, epoch)
+            case actions.Refill():
+                self._refill(action.number, action.lane, epoch)
             case actions.EndRehearsal():
                 stage(self.api, self.names, 0, epoch)
             case actions.Apply():
@@ -53,6 +55,17 @@ class Mover:
         if found is None:
             raise NoRecord(f"release {number} has no record: choose another from `rollout history`")
         return found
+
+    def _refill(self, number: int, lane: str, epoch: int) -> None:
+        """By its record; one pod each if that is gone: any is better than none."""
+        try:
+            sizes = self.record(number).sizes
+        except (NoRecord, records.BadRecord):
+            sizes = {}
+        found = lanes.replicas(self.api, self.names.lanes, lane)
+        wanted = {part: sizes[part].prod if part in sizes else 1 for part in found}
+        empty = {part: wanted[part] for part, replicas in found.items() if not replicas}
+        lanes.scale(self.api, self.names.lanes, lane, empty, epoch)
 
     def _shift(self, action: actions.Shift, found: Services) -> None:
         target, epoch = wanted(action.after, self.names), action.after.epoch

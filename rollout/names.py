@@ -75,9 +75,13 @@ class Names:
         """The ConfigMap that records release `number`."""
         return f"release-{number}"
 
+    def entrance(self, lane: str) -> str:
+        """The Service by which scenarios meet one lane, whatever the split."""
+        return f"lane-{lane}"
+
     def lane_url(self, lane: str) -> str:
         """Where scenarios meet one lane, whatever the split."""
-        return f"http://lane-{lane}.{self.lanes}.svc.{self.domain}:{self.port}"
+        return f"http://{self.entrance(lane)}.{self.lanes}.svc.{self.domain}:{self.port}"
 
     def staging_url(self) -> str:
         """Where the rehearsal's scenarios meet staging."""

@@ -54,6 +54,8 @@ class Lane:
     restarts: int = 0
     trouble: str = ""
     """Why a pod is not Ready, in the kubelet's words; empty if nothing is wrong."""
+    entrance: bool = True
+    """Whether its Service is there, by which scenarios meet it."""
 
     @property
     def settled(self) -> bool:

@@ -21,6 +21,7 @@ from rollout.actions import (
 from rollout.names import Names, other_lane
 from rollout.observation import JobKind, Lane, Observation
 from rollout.plan import merged, replicas_for, share_is_too_large
+from rollout.shortfall import no_entrance
 from rollout.state import Candidate, Hold, HoldKind, Phase, State, advance
 
 MAX_START_RESTARTS = 3
@@ -43,7 +44,7 @@ def _held(
     """A hold waits for a person, but not with a share on a lane that fails."""
     fault = candidate.split and (_fault(candidate, seen, names) or _bad_traffic(candidate, seen))
     if fault:
-        return _reject(state, fault, seen, now)
+        return _reject(state, fault, seen, now, names)
     return Wait(state, f"held ({hold.kind}): {hold.why}; `rollout resume` goes on, `abort` ends it")
 
 
@@ -66,7 +67,7 @@ def _verify(
     if not job.done:
         return Wait(state, f"examining {candidate.commit[:12]}: {job.why}")
     if not job.passed:
-        return _reject(state, job.why, seen, now)
+        return _reject(state, job.why, seen, now, names)
     if job.contains and not candidate.approved:
         return _hold(state, candidate, HoldKind.CONTAINS, job.why, now)
     after = transitions.verified(state, candidate, job.sizes, now)
@@ -83,17 +84,20 @@ def _start(
     sizes = {part: size.canary for part, size in candidate.sizes.items()}
     if wrong_size(lane, sizes):
         return Scale(state, f"lane {candidate.lane} at canary size", candidate.lane, sizes)
+    if not lane.entrance:
+        missing = str(no_entrance(candidate.lane, names))
+        return _until_ready(state, candidate, missing, seen, now, names)
     rehearsal = seen.job(JobKind.REHEARSE, candidate.number)
     if not candidate.rehearsed and rehearsal is None:
         return Rehearse(state, "rehearsal in staging", candidate.number)
     if rehearsal is not None and rehearsal.done and not rehearsal.passed:
-        return _reject(state, f"staging: {rehearsal.why}", seen, now)
+        return _reject(state, f"staging: {rehearsal.why}", seen, now, names)
     if not candidate.rehearsed and rehearsal is not None and rehearsal.done:
         return _change(state, candidate, "the rehearsal passed", rehearsed=True)
     if lane.restarts > candidate.restarts + MAX_START_RESTARTS:
-        return _reject(state, f"its pods keep restarting: {lane.trouble}", seen, now)
+        return _reject(state, f"its pods keep restarting: {lane.trouble}", seen, now, names)
     if not lane.settled:
-        return _until_ready(state, candidate.since, lane, seen, now)
+        return _until_ready(state, candidate, lane.trouble, seen, now, names)
     if not candidate.rehearsed:
         return Wait(state, "the lane is Ready; the rehearsal runs")
     following = advance(candidate, Phase.SCENARIOS, now, restarts=lane.restarts)
@@ -105,7 +109,7 @@ def _scenarios(
 ) -> Action:
     fault = _fault(candidate, seen, names)
     if fault:
-        return _reject(state, fault, seen, now)
+        return _reject(state, fault, seen, now, names)
     job = seen.job(JobKind.SCENARIOS, candidate.number)
     if job is None:
         why = f"scenarios on lane {candidate.lane}"
@@ -113,7 +117,7 @@ def _scenarios(
     if not job.done:
         return Wait(state, f"scenarios on lane {candidate.lane}: {job.why}")
     if not job.passed:
-        return _reject(state, f"scenarios: {job.why}", seen, now)
+        return _reject(state, f"scenarios: {job.why}", seen, now, names)
     steps = merged(seen.plan, seen.traffic.rate)
     following = advance(candidate, Phase.STEPS, now, steps=steps, passed=(job.why,))
     why = f"scenarios passed; steps {', '.join(map(str, steps))} % at {seen.traffic.rate:.1f}/s"
@@ -125,7 +129,7 @@ def _steps(
 ) -> Action:
     fault = _fault(candidate, seen, names) or _bad_traffic(candidate, seen)
     if fault:
-        return _reject(state, fault, seen, now)
+        return _reject(state, fault, seen, now, names)
     percent = candidate.target
     if percent is None:
         following = advance(candidate, Phase.SCALE, now)
@@ -135,10 +139,10 @@ def _steps(
         for part, size in candidate.sizes.items()
     }
     if candidate.split != percent:
-        return _open(state, candidate, percent, sizes, seen, now)
+        return _open(state, candidate, percent, sizes, seen, now, names)
     traffic = seen.traffic
     if candidate.manual is None and share_is_too_large(percent, traffic.candidate, traffic.stable):
-        return _too_much(state, candidate, percent, seen, now)
+        return _too_much(state, candidate, percent, seen, now, names)
     return _await_verdict(state, candidate, percent, seen, now)
 
 
@@ -149,13 +153,14 @@ def _open(
     sizes: dict[str, int],
     seen: Observation,
     now: float,
+    names: Names,
 ) -> Action:
     """Replicas first, then the share."""
     lane = seen.lane(candidate.lane)
     if too_small(lane, sizes):
         return Scale(state, f"replicas for {percent} %", candidate.lane, sizes)
     if not lane.settled:
-        return _until_ready(state, candidate.since, lane, seen, now)
+        return _until_ready(state, candidate, lane.trouble, seen, now, names)
     following = replace(candidate, split=percent, step_since=now, since=now)
     after = replace(state, candidate=following, said=f"release {candidate.number} at {percent} %")
     return Shift(after, after.said, settle=percent > 0)
@@ -178,8 +183,11 @@ def _await_verdict(
 
 
 def _too_much(
-    state: State, candidate: Candidate, percent: int, seen: Observation, now: float
+    state: State, candidate: Candidate, percent: int, seen: Observation, now: float, names: Names
 ) -> Action:
+    stranded = _stranded(state, seen, names)
+    if stranded:
+        return Wait(state, f"{stranded}: it takes what the other cannot")
     got = seen.traffic.candidate / (seen.traffic.candidate + seen.traffic.stable)
     why = f"{got:.0%} of the requests reached it at {percent} %; find the client that asks once"
     return _hold(state, replace(candidate, split=0), HoldKind.SHARE, why, now)
@@ -190,13 +198,13 @@ def _scale(
 ) -> Action:
     fault = _fault(candidate, seen, names) or _bad_traffic(candidate, seen)
     if fault:
-        return _reject(state, fault, seen, now)
+        return _reject(state, fault, seen, now, names)
     lane = seen.lane(candidate.lane)
     sizes = {part: size.prod for part, size in candidate.sizes.items()}
     if too_small(lane, sizes):
         return Scale(state, f"lane {candidate.lane} at full size", candidate.lane, sizes)
     if not lane.settled:
-        return _until_ready(state, candidate.since, lane, seen, now)
+        return _until_ready(state, candidate, lane.trouble, seen, now, names)
     after = transitions.promoted(state, candidate, now)
     return Shift(after, after.said, settle=False, drain=state.serving.lane)
 
@@ -221,18 +229,33 @@ def _bad_traffic(candidate: Candidate, seen: Observation) -> str:
     return ""
 
 
-def _until_ready(state: State, since: float, lane: Lane, seen: Observation, now: float) -> Action:
-    trouble = lane.trouble or "pods are starting"
-    if now - since > seen.plan.start_max_s:
-        return _reject(
-            state, f"not Ready within {seen.plan.start_max_s:.0f} s: {trouble}", seen, now
-        )
+def _until_ready(
+    state: State, candidate: Candidate, trouble: str, seen: Observation, now: float, names: Names
+) -> Action:
+    trouble = trouble or "pods are starting"
+    if now - candidate.since > seen.plan.start_max_s:
+        why = f"not Ready within {seen.plan.start_max_s:.0f} s: {trouble}"
+        return _reject(state, why, seen, now, names)
     return Wait(state, f"waiting for Ready: {trouble}")
 
 
-def _reject(state: State, why: str, seen: Observation, now: float) -> Action:
+def _reject(state: State, why: str, seen: Observation, now: float, names: Names) -> Action:
+    """No share any more, unless nobody would be there to take it over."""
+    stranded = _stranded(state, seen, names)
+    if stranded:
+        return Wait(state, f"{why}; its share stays, because {stranded}")
     after = transitions.ended(state, "rejected", why, now)
     return Advance(after, after.said)
+
+
+def _stranded(state: State, seen: Observation, names: Names) -> str:
+    """Why the candidate's share cannot go home: nobody would answer it there; else empty."""
+    candidate, home = state.candidate, state.serving.lane
+    if candidate is None or not candidate.split or seen.lane(home).answers(names.app):
+        return ""
+    if not seen.lane(candidate.lane).answers(names.app):
+        return ""
+    return f"lane {home} has no Ready {names.app}"
 
 
 def _hold(state: State, candidate: Candidate, kind: HoldKind, why: str, now: float) -> Action:

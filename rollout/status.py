@@ -6,8 +6,10 @@ import time
 from dataclasses import asdict
 from typing import Any
 
+from rollout.finding import Finding
 from rollout.names import Names
 from rollout.observation import Lane, Observation, Role, Slot
+from rollout.shortfall import shortfalls
 from rollout.slots import WEIGHTS
 from rollout.state import Candidate, State
 
@@ -43,6 +45,7 @@ def status(
         "roles": by_lane,
         "lookups_percent": shares,
         "lanes": {name: _lane(lane) for name, lane in lanes.items()},
+        "findings": [asdict(one) for one in shortfalls(state, lanes, names, now)],
     }
 
 
@@ -77,6 +80,8 @@ def lines(data: Data) -> list[str]:
         share = data["lookups_percent"].get(lane, 0)
         trouble = f"  {one['trouble']}" if one["trouble"] else ""
         out.append(f"lane       {lane:6} {share:3} %  release {one['release']}: {parts}{trouble}")
+    for one in data["findings"]:
+        out.append(f"finding    {Finding(**one)}")
     out.append(f"now        {data.get('doing') or data['said'] or 'at rest'}")
     return out
 

@@ -26,8 +26,10 @@ from rollout.state import (
 def started(state: State, push: Push, now: float) -> State:
     """A push becomes the candidate for the idle lane, which is its own only once it is verified."""
     held = state.held.get(push.commit)
-    hold = held and held.binds and Hold(
-        HoldKind.CONTAINS, f"{push.commit[:12]} was {held.verdict}: {held.why}", now
+    hold = (
+        held
+        and held.binds
+        and Hold(HoldKind.CONTAINS, f"{push.commit[:12]} was {held.verdict}: {held.why}", now)
     )
     candidate = Candidate(
         number=state.next_number,

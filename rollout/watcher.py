@@ -25,19 +25,16 @@ def look(
     shelf: tuple[Shelved, ...] = (),
 ) -> tuple[Observation, Services]:
     """The world as it is; the Services also as the API server gave them, for the next write."""
-    reads: list[Any] = [
-        partial(sequences.read, api, names),
-        partial(lanes.observe, api, names),
-    ]
+    reads: list[Any] = [partial(sequences.read, api, names), *lanes.reads(api, names)]
     if names.staging:
         reads.append(partial(lanes.replicas, api, names.staging, STAGING))
-    services, found, *staging = api.together(reads)
+    services, deployments, pods, present, *staging = api.together(reads)
     seen_roles, seen_slots = services.view(names)
     observation = Observation(
         plan=plan,
         roles=seen_roles,
         slots=seen_slots,
-        lanes=found,
+        lanes=lanes.observed(names, deployments, pods, present),
         staging=sum(sum(parts.values()) for parts in staging),
         jobs=jobs,
         traffic=traffic or Traffic(),

@@ -57,6 +57,7 @@ def run_lane(
         "readyReplicas": replicas,
     }  # fmt: skip
     fake.put(apps(NAMES.lanes, f"gateway-{lane}"), **body)
+    fake.put(core(NAMES.lanes, "services", f"lane-{lane}"), spec={"selector": {"lane": lane}})
     for number in range(replicas):
         fake.put(
             core(NAMES.lanes, "pods", f"gateway-{lane}-{number}"),

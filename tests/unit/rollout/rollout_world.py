@@ -10,11 +10,13 @@ from rollout.decide import decide
 from rollout.names import Names
 from rollout.observation import Job, JobKind, Lane, Observation, Part, Role, Slot, Traffic
 from rollout.plan import Plan
-from rollout.state import Push, Serving, Size, State, Times
+from rollout.state import Phase, Push, Serving, Size, State, Times
 from rollout.wanted import wanted
 
 NAMES = Names()
 WAIT_S = 2.0
+A = "a" * 40
+"""The commit that a world is about."""
 TIMES = Times(undo_window_s=40, drain_s=10)
 PLAN = Plan(steps=(1, 20, 50), soak_s=5, step_max_s=60, times=TIMES)
 SIZES = {"gateway": Size(1, 3), "pipeline": Size(1, 2)}
@@ -125,6 +127,14 @@ class World:
                 old = self.lanes.get(action.lane, Lane()).parts
                 parts = {p: old.get(p, Part(1, 1, True)) for p in SIZES}
                 self.lanes[action.lane] = Lane(action.number, parts)
+            case actions.Refill():
+                lane = self.lanes[action.lane]
+                for part, one in lane.parts.items():
+                    if not one.replicas:
+                        self.effect()
+                        size = SIZES[part].prod
+                        lane = replace(lane, parts={**lane.parts, part: Part(size, size, True)})
+                self.lanes[action.lane] = lane
             case actions.Scale():
                 if 0 in action.replicas.values():
                     self.check_no_share(action.lane)
@@ -174,3 +184,30 @@ class World:
     def check_no_share(self, lane: str) -> None:
         used = {slot.service for slot in self.slots.values()} | {NAMES.stable}
         assert lane not in {self.roles[role].lane for role in used}, "the lane has a share"
+
+
+def running(commit: str = A) -> World:
+    """A world with one push in the queue."""
+    world = World()
+    world.write(replace(world.state, queue=push(commit)))
+    return world
+
+
+def until(world: World, phase: Phase, split: int | None = None) -> World:
+    """Turn until the candidate is there."""
+    for _ in range(300):
+        candidate = world.state.candidate
+        if candidate and candidate.phase is phase and split in (None, candidate.split):
+            return world
+        world.turn()
+    raise AssertionError(f"never in {phase}")
+
+
+def promoted_world() -> World:
+    """Release 2 serves on green, and release 1 stands by on blue."""
+    world = running()
+    for _ in range(400):
+        world.turn()
+        if world.state.serving.commit == A and not world.state.ended:
+            return world
+    raise AssertionError("never promoted")

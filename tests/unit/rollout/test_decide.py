@@ -12,27 +12,24 @@ from rollout.decide import decide
 from rollout.observation import JobKind, Lane, Part, Role, Slot, Traffic
 from rollout.state import HoldKind, Phase, Serving, Size, State, Times
 from rollout.wanted import wanted
-from tests.unit.rollout.rollout_world import GOOD, NAMES, PLAN, SIZES, TIMES, Killed, World, push
+from tests.unit.rollout.rollout_world import (
+    GOOD,
+    NAMES,
+    PLAN,
+    SIZES,
+    TIMES,
+    A,
+    Killed,
+    World,
+    promoted_world,
+    push,
+    running,
+    until,
+)
 
 FEW = Traffic(rate=100, candidate=3, stable=900, kind="inconclusive", why="3 of 30 samples")
 BAD = Traffic(rate=100, candidate=60, stable=900, kind="fail", why="P95 too high")
-A, B, C = "a" * 40, "b" * 40, "c" * 40
-
-
-def running(commit: str = A) -> World:
-    """A world with one push in the queue."""
-    world = World()
-    world.write(replace(world.state, queue=push(commit)))
-    return world
-
-
-def until(world: World, phase: Phase, split: int | None = None) -> World:
-    for _ in range(300):
-        candidate = world.state.candidate
-        if candidate and candidate.phase is phase and split in (None, candidate.split):
-            return world
-        world.turn()
-    raise AssertionError(f"never in {phase}")
+B, C = "b" * 40, "c" * 40
 
 
 def edit(world: World, change: commands.Edit) -> commands.Edit:
@@ -161,15 +158,6 @@ def test_the_newest_of_several_waiting_pushes_is_the_one_that_waits() -> None:
     edit(world, commands.push(world.state, push(C)))
     assert world.state.queue is not None
     assert world.state.queue.commit == C
-
-
-def promoted_world() -> World:
-    world = running()
-    for _ in range(400):
-        world.turn()
-        if world.state.serving.commit == A and not world.state.ended:
-            return world
-    raise AssertionError("never promoted")
 
 
 def test_a_push_in_the_undo_window_waits_unless_it_gives_the_undo_up() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rollout import commands
 from rollout.observation import JobKind
 from rollout.state import KEPT_REFUSED, REFUSED, Held, hold_commit
-from tests.unit.rollout.rollout_world import World, push
-from tests.unit.rollout.test_decide import A, edit, running
+from tests.unit.rollout.rollout_world import A, World, push, running
+from tests.unit.rollout.test_decide import edit
 
 
 def refused() -> World:
