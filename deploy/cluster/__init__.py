@@ -8,6 +8,5 @@ folder. The host keeps one interface and three routes while the cluster is up.
 NetworkPolicies: the node sends every new connection from or to a pod to NFQUEUE
 98 (see `network`), where it gets nowhere without a listener; probes pass. The
 listener is the pod of `deploy/components/local`: the binary of `python -m
-deploy.cluster build network-policies` as root with NET_ADMIN, on the host network, with
-`--disable-nri=true --netfilter-bug-1766-fix=false --nfqueue-id=98`.
+deploy.cluster build network-policies` as root with NET_ADMIN, on the host network.
 """

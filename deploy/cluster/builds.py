@@ -57,7 +57,7 @@ BUILDS: Mapping[str, Build] = {
         Build("pause", "", files=("pause.c",)),
         Build("etcd", "go.etcd.io/etcd/server/v3"),
         Build("coredns", "github.com/coredns/coredns"),
-        Build("network-policies", "sigs.k8s.io/kube-network-policies/cmd"),
+        Build("network-policies", ".", files=("go.mod", "go.sum", "main.go")),
         Build(
             "kube",
             ".",
