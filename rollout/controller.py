@@ -9,9 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from rollout import actions, journal, settings, watcher
+from rollout.alignment import followed
 from rollout.cluster import Api, core
 from rollout.codec import BadJournal
-from rollout.decide import decide, followed
+from rollout.decide import decide
 from rollout.errors import ApiError, ApiUnavailable, Conflict, RolloutError, Superseded
 from rollout.lease import Lease
 from rollout.names import Names

@@ -67,6 +67,15 @@ class Lane:
         """Replicas of all parts together."""
         return sum(part.replicas for part in self.parts.values())
 
+    def below(self, sizes: dict[str, int]) -> bool:
+        """Whether a part has fewer replicas than wanted; a lane with a share is never shrunk."""
+        return any(self.parts[name].replicas < n for name, n in sizes.items() if name in self.parts)
+
+    def differs(self, sizes: dict[str, int]) -> bool:
+        """Whether a part has other replicas than wanted."""
+        known = {name: part.replicas for name, part in self.parts.items()}
+        return any(known.get(name, n) != n for name, n in sizes.items())
+
     def answers(self, app: str) -> bool:
         """Whether a pod of the part `app` is Ready and stays: not one that was scaled to 0."""
         return app in self.parts and self.parts[app].replicas > 0 < self.parts[app].ready
