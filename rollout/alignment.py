@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rollout import transitions
+from rollout import handovers
 from rollout.actions import Action, Advance, Shift
 from rollout.names import Names, other_lane
 from rollout.observation import Observation
@@ -17,7 +17,7 @@ def followed(state: State, seen: Observation, now: float, names: Names) -> State
     if seen.epoch <= state.epoch or names.stable not in seen.roles:
         return state
     lane = _winner(seen, names)
-    return transitions.adopted(state, lane, seen.lane(lane).release, seen.epoch, now)
+    return handovers.adopted(state, lane, seen.lane(lane).release, seen.epoch, now)
 
 
 def _winner(seen: Observation, names: Names) -> str:

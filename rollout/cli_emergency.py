@@ -6,9 +6,9 @@ import argparse
 import json
 import time
 
-from rollout import access, commands
+from rollout import access, retreat
 from rollout.cluster import Api
-from rollout.commands import Edit
+from rollout.edit import Edit
 from rollout.names import Names
 from rollout.seen import Seen, previous_release
 from rollout.state import State
@@ -48,25 +48,25 @@ def _print(report: Report, text: bool) -> None:
 
 
 def _abort(state: State, now: float, seen: Seen) -> Edit:
-    return commands.abort(state, now)
+    return retreat.abort(state, now)
 
 
 def _undo(api: Api, names: Names, number: int | None) -> Command:
     def undo(state: State, now: float, seen: Seen) -> Edit:
         back = previous_release(names, state, seen)
         if number is None and (back is None or back.runs):
-            return commands.undo(state, now, back)
+            return retreat.undo(state, now, back)
         if number is None and state.candidate is not None:
-            return commands.undo(state, now, back)
+            return retreat.undo(state, now, back)
         if number is not None and back is not None and back.number == number and back.runs:
-            return commands.undo_to(state, now, back)
+            return retreat.undo_to(state, now, back)
         # Its pods are gone: the record says what to start.
         from rollout.retained import by_number
 
         wanted = number if number is not None else back.number if back else 0
         release = by_number(api, names, wanted, state.pruned)
         if number is None:
-            return commands.undo(state, now, release)
-        return commands.undo_to(state, now, release)
+            return retreat.undo(state, now, release)
+        return retreat.undo_to(state, now, release)
 
     return undo

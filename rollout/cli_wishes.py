@@ -8,12 +8,13 @@ import time
 from dataclasses import replace
 
 from rollout import commands, follow, journal
+from rollout.candidate import Hold
 from rollout.cli_output import NotGranted, progress, show
 from rollout.cluster import Api
-from rollout.commands import Edit
+from rollout.edit import Edit
 from rollout.names import Names
 from rollout.retained import retained
-from rollout.state import Hold, Push, State
+from rollout.state import Push, State
 
 
 def deploy(api: Api, names: Names, given: argparse.Namespace) -> int:

@@ -6,21 +6,9 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from rollout.candidate import Candidate, Hold, HoldKind, Phase, Size
 from rollout.marks import is_epoch
-from rollout.state import (
-    Candidate,
-    Ended,
-    Held,
-    Hold,
-    HoldKind,
-    Phase,
-    Push,
-    Restore,
-    Serving,
-    Size,
-    State,
-    Times,
-)
+from rollout.state import Ended, Held, Push, Restore, Serving, State, Times
 
 VERSION = 1
 

@@ -7,50 +7,12 @@ a state, and its line says why and what to do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from rollout import transitions
-from rollout.names import other_lane
-from rollout.state import (
-    MAX_HELD,
-    Candidate,
-    HoldKind,
-    Phase,
-    Push,
-    Restore,
-    Serving,
-    Size,
-    State,
-    advance,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """`state`: the journal to write, or None for no change. `said`: one line.
-
-    `moves`: traffic moves, so the terminal moves it itself and waits for
-    nobody. `wrong`: the wish cannot be granted (a non-zero exit), unlike a
-    wish that is already true.
-    """
-
-    state: State | None
-    said: str
-    moves: bool = False
-    wrong: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A release's record, as far as an undo needs it. `runs`: its lane is up with it now."""
-
-    number: int
-    commit: str | None
-    sizes: dict[str, Size]
-    promoted: bool
-    lane: str = ""
-    runs: bool = False
-    restarts: int = 0
+from rollout import handovers, transitions
+from rollout.candidate import HoldKind, Phase, advance
+from rollout.edit import Edit, Known, no_share
+from rollout.state import MAX_HELD, Push, State
 
 
 def push(state: State, wish: Push) -> Edit:
@@ -99,7 +61,7 @@ def split(state: State, percent: int, now: float, retained: Known | None = None)
             None, "nothing is running: `rollout deploy COMMIT` starts a release", wrong=True
         )
     if candidate.phase is not Phase.STEPS:
-        return Edit(None, _no_share(candidate), wrong=True)
+        return Edit(None, no_share(candidate), wrong=True)
     if candidate.manual == percent or (candidate.hold is None and candidate.target == percent):
         return Edit(None, f"release {candidate.number} is at {percent} % already")
     following = replace(candidate, manual=percent, hold=None, since=now)
@@ -115,14 +77,14 @@ def promote(state: State, now: float, retained: Known | None = None) -> Edit:
     """
     candidate = state.candidate
     if candidate is None and retained is not None and retained.runs:
-        after = transitions.swapped(state, now)
+        after = handovers.swapped(state, now)
         return Edit(after, after.said)
     if candidate is None:
         return Edit(None, f"nothing to promote: release {state.serving.number} serves")
     if candidate.phase is Phase.SCALE:
         return Edit(None, f"release {candidate.number} is being promoted already")
     if candidate.phase is not Phase.STEPS:
-        return Edit(None, _no_share(candidate), wrong=True)
+        return Edit(None, no_share(candidate), wrong=True)
     passed = (*candidate.passed, f"promoted by hand at {candidate.split} %")
     following = advance(candidate, Phase.SCALE, now, hold=None, manual=None, passed=passed)
     said = f"release {candidate.number} is being promoted"
@@ -158,76 +120,3 @@ def forget(state: State, before: float) -> Edit:
     kept = {commit: held for commit, held in state.held.items() if commit not in gone}
     said = f"{len(gone)} held commits forgotten, {len(kept)} kept"
     return Edit(replace(state, held=kept, said=said), said)
-
-
-def abort(state: State, now: float) -> Edit:
-    """End the candidate, or an undo that still waits for its pods."""
-    if state.restore is not None:
-        said = f"undo to release {state.restore.number} given up; {_serves(state)}"
-        after = replace(state, restore=None, retire_at=now, epoch=state.epoch + 1, said=said)
-        return Edit(after, said, moves=True)
-    candidate = state.candidate
-    if candidate is None:
-        waiting = f"; {state.queue.commit[:12]} waits" if state.queue else ""
-        return Edit(None, f"nothing to abort: {_serves(state)}{waiting}")
-    after = transitions.ended(state, "aborted", "aborted by hand", now)
-    said = f"release {candidate.number} aborted at {candidate.split} %; {_serves(state)}"
-    return Edit(replace(after, epoch=state.epoch + 1, said=said), said, moves=True)
-
-
-def undo(state: State, now: float, previous: Known | None) -> Edit:
-    """Everything to the release that served before; `previous` is the record of that one."""
-    candidate = state.candidate
-    if candidate is not None and candidate.step_since is not None:
-        after = transitions.ended(state, "undone", "undone by hand", now)
-        said = f"release {candidate.number} undone at {candidate.split} %; {_serves(state)}"
-        return Edit(replace(after, epoch=state.epoch + 1, said=said), said, moves=True)
-    if candidate is not None and not (previous and state.in_undo_window(now)):
-        back = f", `rollout undo --to-revision {previous.number}` goes back" if previous else ""
-        said = f"nothing to undo: {_no_share(candidate)}; `rollout abort` ends it{back}"
-        return Edit(None, said)
-    if state.previous is None or previous is None:
-        return Edit(
-            None,
-            f"nothing to undo: {_serves(state)}; `rollout history` lists releases "
-            "and `rollout undo --to-revision N` goes back to one",
-        )
-    return undo_to(state, now, previous)
-
-
-def undo_to(state: State, now: float, release: Known) -> Edit:
-    """Everything to a release that was once promoted: at once if it runs, else it is started."""
-    if release.number == state.serving.number:
-        if state.candidate is not None and state.candidate.split:
-            return undo(state, now, None)
-        return Edit(None, f"nothing to undo: {_serves(state)}")
-    if not release.promoted:
-        return Edit(
-            None,
-            f"release {release.number} was never promoted: choose a promoted one from "
-            "`rollout history`",
-            wrong=True,
-        )
-    if state.restore is not None and state.restore.number == release.number:
-        return Edit(None, f"release {release.number} is being started already", moves=True)
-    state = replace(state, epoch=state.epoch + 1)
-    if release.runs and release.lane != state.serving.lane:
-        state = transitions.ended(state, "aborted", f"undo to {release.number}", now)
-        back = Serving(release.number, release.lane, release.commit, now)
-        after = transitions.given_back(state, back, "undone by hand", now)
-        return Edit(after, after.said, moves=True)
-    lane = other_lane(state.serving.lane)
-    restore = Restore(release.number, lane, release.commit, release.sizes, now)
-    after = transitions.restoring(state, restore, now)
-    return Edit(after, after.said, moves=True)
-
-
-def _no_share(candidate: Candidate) -> str:
-    return (
-        f"release {candidate.number} has no share yet (phase {candidate.phase}): "
-        "its scenarios come first"
-    )
-
-
-def _serves(state: State) -> str:
-    return f"release {state.serving.number} serves on {state.serving.lane}"

@@ -16,8 +16,8 @@ from rollout.decide import decide
 from rollout.errors import ApiError, ApiUnavailable, Conflict, RolloutError, Superseded
 from rollout.lease import Lease
 from rollout.names import Names
-from rollout.observation import Observation
 from rollout.perform import Performer
+from rollout.picture import Picture
 from rollout.samplesource import SampleSource
 from rollout.state import State
 from rollout.traffic import traffic
@@ -30,20 +30,6 @@ QUIET_S = 1.0
 COURTESY_S = 0.5
 SETTINGS_S = 2.0
 MAX_PAUSE_S = 2.0
-
-
-@dataclass
-class Picture:
-    """What the last turn knew, for the status page and the probes."""
-
-    state: State | None = None
-    seen: Observation | None = None
-    action: actions.Action | None = None
-    trouble: str = "starting"
-    leading: bool = False
-    at: float = 0.0
-    """Monotonic seconds at the end of the last turn that could read the journal."""
-    turned: float = field(default_factory=time.monotonic)
 
 
 @dataclass

@@ -10,12 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rollout import examination, manifests, reverts, trust
+from rollout.candidate import Candidate
 from rollout.git import GitError, Repository
 from rollout.observation import Job, JobKind
 from rollout.records import Record
 from rollout.rendered import Rendered, Unfit, render_lane
 from rollout.settings import Settings
-from rollout.state import Candidate, Held
+from rollout.state import Held
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from rollout.cluster import Api, core
 from rollout.codec import dump, load
-from rollout.commands import Edit
+from rollout.edit import Edit
 from rollout.errors import Conflict, RolloutError
 from rollout.names import Names
 from rollout.state import State

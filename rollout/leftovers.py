@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rollout.actions import Action, Advance, EndRehearsal, Prune
+from rollout.candidate import Phase
 from rollout.names import Names
 from rollout.observation import Observation
-from rollout.state import Phase, State
+from rollout.state import State
 
 
 def staging(state: State, seen: Observation, now: float, names: Names) -> Action | None:

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from rollout.candidate import Size
 from rollout.errors import RolloutError
 from rollout.names import LANES, WANTED_REPLICAS
-from rollout.state import Size
 
 Manifest = dict[str, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rollout import actions, lanes, manifests, records, sequences
+from rollout import actions, lane_apply, lanes, manifests, records, sequences
 from rollout.cluster import Api
 from rollout.drain import drain
 from rollout.errors import RolloutError
@@ -75,4 +75,4 @@ class Mover:
 
     def _apply(self, state: State, number: int, lane: str) -> None:
         objects = manifests.for_lane(self.record(number).manifests, lane)
-        lanes.apply(self.api, self.names.lanes, lane, objects, number, state.epoch)
+        lane_apply.apply(self.api, self.names.lanes, lane, objects, number, state.epoch)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from rollout.candidate import Size
 from rollout.plan import Plan
-from rollout.state import Ended, Size
+from rollout.state import Ended
 
 
 class JobKind(StrEnum):

@@ -7,9 +7,10 @@ from typing import Any
 
 from rollout import transitions
 from rollout.actions import Action, Advance, Wait
+from rollout.candidate import Candidate, Hold, HoldKind
 from rollout.names import Names, other_lane
 from rollout.observation import Observation
-from rollout.state import Candidate, Hold, HoldKind, State
+from rollout.state import State
 
 
 def fault(candidate: Candidate, seen: Observation, names: Names) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from rollout import outcomes, shares, trial
 from rollout.actions import Action, Wait
+from rollout.candidate import Candidate, Hold, Phase
 from rollout.names import Names
 from rollout.observation import Observation
-from rollout.state import Candidate, Hold, Phase, State
+from rollout.state import State
 
 Step = Callable[[State, Candidate, Observation, float, Names], Action]
 

@@ -12,6 +12,7 @@ from typing import Any
 from rollout import commands, journal
 from rollout.cluster import Api
 from rollout.codec import BadJournal
+from rollout.edit import Edit
 from rollout.errors import RolloutError
 from rollout.git import GitError
 from rollout.names import Names
@@ -83,14 +84,14 @@ class Poller:
         except GitError as error:
             found, said = None, f"{push.commit}: {error}"
 
-        def change(state: State) -> commands.Edit:
+        def change(state: State) -> Edit:
             if state.queue != push:
-                return commands.Edit(None, "another push took its place")
+                return Edit(None, "another push took its place")
             if found is None:
-                return commands.Edit(replace(state, queue=None, said=said), said)
+                return Edit(replace(state, queue=None, said=said), said)
             free = replace(state, queue=None, seen=found.commit)
             wish = commands.push(free, found)
-            return wish if wish.state else commands.Edit(replace(free, said=wish.said), wish.said)
+            return wish if wish.state else Edit(replace(free, said=wish.said), wish.said)
 
         log.info("%s: %s", push.commit, journal.edit(self.api, self.names, change).said)
         self.woken.set()
@@ -100,9 +101,9 @@ class Poller:
         tip = self.performer.repository().fetch(settings.branch)
         push = Push(tip, time.time(), "poll")
 
-        def change(state: State) -> commands.Edit:
+        def change(state: State) -> Edit:
             if tip == state.seen or state.queue is not None:
-                return commands.Edit(None, "nothing new")
+                return Edit(None, "nothing new")
             return commands.push(state, push)
 
         wish = journal.edit(self.api, self.names, change)

@@ -10,12 +10,13 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from rollout.candidate import Size
 from rollout.cluster import Api, Object, core
-from rollout.commands import Known
+from rollout.edit import Known
 from rollout.errors import Conflict, RolloutError
 from rollout.names import Names
 from rollout.observation import Shelved
-from rollout.state import Ended, Size
+from rollout.state import Ended
 
 LABEL = "switchyard/record"
 MAX_BYTES = 900_000

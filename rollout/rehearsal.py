@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from rollout import lanes
+from rollout import lane_apply, lanes
 from rollout.cluster import Api, Object, apps, core
 from rollout.errors import RolloutError
 from rollout.jobs import Handle
@@ -42,7 +42,7 @@ class Rehearsal:
             handle.say("staging: waiting for the rehearsal before")
         try:
             handle.say("staging: starting")
-            lanes.apply(self.api, namespace, STAGING, self.manifests, self.number, self.epoch)
+            lane_apply.apply(self.api, namespace, STAGING, self.manifests, self.number, self.epoch)
             stage(self.api, self.names, 1, self.epoch)
             self._await(handle, ready_s)
             address = lanes.address(self.api, namespace, f"lane-{STAGING}")

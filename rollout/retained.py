@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rollout import lanes, records
 from rollout.cluster import Api
-from rollout.commands import Known
+from rollout.edit import Known
 from rollout.errors import RolloutError
 from rollout.names import Names
 from rollout.retention import KEPT

@@ -8,7 +8,7 @@ from typing import Any
 
 from rollout import sequences
 from rollout.cluster import Api, Object, apps
-from rollout.commands import Known
+from rollout.edit import Known
 from rollout.lane_view import view
 from rollout.names import LANES, Names
 from rollout.observation import Lane

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from rollout import outcomes, transitions
 from rollout.actions import Action, Advance, Scale, Shift, Wait
+from rollout.candidate import Candidate, HoldKind, Phase, advance
 from rollout.names import Names
 from rollout.observation import Observation
 from rollout.plan import replicas_for, share_is_too_large
-from rollout.state import Candidate, HoldKind, Phase, State, advance
+from rollout.state import State
 
 
 def steps(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rollout import transitions
+from rollout import handovers
 from rollout.actions import Action, Advance, Apply, Refill, Scale, Shift, Wait
 from rollout.names import Names, other_lane
 from rollout.observation import Observation
@@ -26,7 +26,7 @@ def restore(state: State, seen: Observation, now: float, names: Names) -> Action
     if not lane.settled:
         return Wait(state, f"waiting for release {wish.number} on {wish.lane}: {lane.trouble}")
     back = Serving(wish.number, wish.lane, wish.commit, now)
-    after = transitions.given_back(state, back, f"undo to {wish.number}", now)
+    after = handovers.given_back(state, back, f"undo to {wish.number}", now)
     return Shift(after, after.said, settle=False, drain=state.serving.lane)
 
 

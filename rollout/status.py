@@ -6,12 +6,13 @@ import time
 from dataclasses import asdict
 from typing import Any
 
+from rollout.candidate import Candidate
 from rollout.finding import Finding
 from rollout.names import Names
 from rollout.observation import Lane, Observation, Role, Slot
 from rollout.shortfall import shortfalls
 from rollout.slots import WEIGHTS
-from rollout.state import Candidate, State
+from rollout.state import State
 
 Data = dict[str, Any]
 

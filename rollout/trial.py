@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from rollout import outcomes, transitions
 from rollout.actions import Action, Advance, Apply, Examine, Rehearse, RunScenarios, Scale, Wait
+from rollout.candidate import Candidate, HoldKind, Phase, advance
 from rollout.names import Names
 from rollout.observation import JobKind, Observation
 from rollout.plan import merged
 from rollout.shortfall import no_entrance
-from rollout.state import Candidate, HoldKind, Phase, State, advance
+from rollout.state import State
 
 MAX_START_RESTARTS = 3
 

@@ -14,8 +14,8 @@ from functools import partial
 from rollout import journal, lanes, sequences
 from rollout.cluster import Api
 from rollout.codec import BadJournal
-from rollout.commands import Edit
 from rollout.drain import drain
+from rollout.edit import Edit
 from rollout.errors import Conflict, RolloutError, Superseded
 from rollout.names import Names, other_lane
 from rollout.order import Order, lane_down, without_journal

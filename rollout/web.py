@@ -13,11 +13,12 @@ from urllib.parse import parse_qs, urlsplit
 from rollout import commands, journal, push, secrets
 from rollout.cluster import Api
 from rollout.codec import BadJournal
-from rollout.controller import Picture
+from rollout.edit import Edit
 from rollout.errors import RolloutError
 from rollout.names import Names
 from rollout.page import page
 from rollout.perform import Performer
+from rollout.picture import Picture
 from rollout.status import Data, status, with_traffic
 
 MAX_BODY = 64 * 1024
@@ -51,11 +52,11 @@ class Server(ThreadingHTTPServer):
         self.performer, self.woken = performer, woken
         self._token: tuple[str, float] = ("", -TOKEN_S)
 
-    def accept_push(self, body: Any) -> commands.Edit:
+    def accept_push(self, body: Any) -> Edit:
         """Put a push into the queue. Raises BadPush, RolloutError, BadJournal."""
         wish = push.from_hook(body, self.performer.settings.branch, time.time())
         if wish is None:
-            return commands.Edit(None, f"not branch {self.performer.settings.branch}: ignored")
+            return Edit(None, f"not branch {self.performer.settings.branch}: ignored")
         done = journal.edit(self.api, self.names, lambda state: commands.push(state, wish))
         self.woken.set()
         return done

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from rollout import lanes, sequences
+from rollout import lane_apply, lanes, sequences
+from rollout.candidate import Phase
 from rollout.cluster import core
 from rollout.errors import Superseded
-from rollout.state import Phase
 from rollout.wanted import wanted
 from tests.cluster.tiny_cluster import ROOT, Clients, Tiny, tell
 
@@ -62,7 +62,7 @@ def test_a_paused_controller_that_wakes_after_an_undo_moves_nothing(tiny: Tiny) 
         with pytest.raises(Superseded):
             lanes.scale(tiny.api, tiny.names.lanes, "blue", {"gateway": 0}, before.epoch)
         with pytest.raises(Superseded):
-            lanes.apply(tiny.api, tiny.names.lanes, "blue", [], 2, before.epoch)
+            lane_apply.apply(tiny.api, tiny.names.lanes, "blue", [], 2, before.epoch)
         process.send_signal(signal.SIGCONT)
         tiny.until(lambda now: not now.ended)
         time.sleep(1)

@@ -9,7 +9,7 @@ import yaml
 
 from deploy import leftovers
 from deploy.kubectl import Kubectl
-from rollout import lanes, records
+from rollout import lane_apply, records
 from rollout.cluster import Object, apps, core
 from rollout.records import Record
 from rollout.render import render
@@ -83,7 +83,7 @@ def test_a_lane_keeps_the_config_maps_of_its_release_and_of_the_one_before(tiny:
     names = tiny.names
     for index in range(3):
         epoch = tiny.state().epoch
-        lanes.apply(tiny.api, names.lanes, "green", parts(tiny, index), index, epoch)
+        lane_apply.apply(tiny.api, names.lanes, "green", parts(tiny, index), index, epoch)
     found = tiny.api.items(core(names.lanes, "configmaps"), "lane=green")
     left = {one["metadata"]["name"] for one in found if "words" in one["metadata"]["name"]}
     assert left == {f"words-green-{one}" for one in HASHES[1:]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from rollout import records
-from rollout.state import Phase
+from rollout.candidate import Phase
 from tests.cluster.tiny_cluster import Clients, Tiny, tell
 
 

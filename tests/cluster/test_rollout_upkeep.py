@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from rollout import sequences
+from rollout.candidate import Phase
 from rollout.cluster import apps, core
 from rollout.errors import Superseded
 from rollout.order import LEAP
-from rollout.state import Phase
 from rollout.wanted import wanted
 from tests.cluster.tiny_cluster import Tiny, tell
 

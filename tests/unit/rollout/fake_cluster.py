@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any, cast
 
 from rollout import init, journal, sequences, transitions
+from rollout.candidate import Phase, Size
 from rollout.cluster import Api, apps, core
 from rollout.names import EPOCH, RELEASE, WANTED_REPLICAS, Names
-from rollout.state import Phase, Push, Size, State
+from rollout.state import Push, State
 from rollout.wanted import wanted
 from tests.unit.rollout.fake_api import FakeApi, Object
 

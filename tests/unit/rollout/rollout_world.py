@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from rollout import actions
+from rollout.candidate import Phase, Size
 from rollout.codec import dump, load
 from rollout.decide import decide
 from rollout.names import Names
 from rollout.observation import Job, JobKind, Lane, Observation, Part, Role, Slot, Traffic
 from rollout.plan import Plan
-from rollout.state import Phase, Push, Serving, Size, State, Times
+from rollout.state import Push, Serving, State, Times
 from rollout.wanted import wanted
 
 NAMES = Names()

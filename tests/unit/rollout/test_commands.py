@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from rollout import commands, transitions
-from rollout.commands import Known
-from rollout.state import MAX_HELD, Held, Hold, HoldKind, Phase, State
+from rollout import commands, retreat, transitions
+from rollout.candidate import Hold, HoldKind, Phase
+from rollout.edit import Edit, Known
+from rollout.state import MAX_HELD, Held, State
 from tests.unit.rollout.rollout_world import first_state, push
 
 SPLIT = transitions.started(first_state(), push(), 0.0)
@@ -25,14 +26,14 @@ EARLY = transitions.started(first_state(), push(), 0.0)
 @pytest.mark.parametrize(
     "edit",
     [
-        commands.abort(first_state(), 1.0),
-        commands.undo(first_state(), 1.0, None),
+        retreat.abort(first_state(), 1.0),
+        retreat.undo(first_state(), 1.0, None),
         commands.promote(first_state(), 1.0),
         commands.resume(first_state(), 1.0),
         commands.resume(SPLIT, 1.0),
     ],
 )
-def test_with_nothing_to_do_a_wish_changes_nothing_and_says_so(edit: commands.Edit) -> None:
+def test_with_nothing_to_do_a_wish_changes_nothing_and_says_so(edit: Edit) -> None:
     assert edit.state is None
     assert edit.said.startswith("nothing ")
     assert not edit.wrong
@@ -47,10 +48,10 @@ def test_with_nothing_to_do_a_wish_changes_nothing_and_says_so(edit: commands.Ed
         (commands.split(SPLIT, -1, 1.0), "0 to 99"),
         (commands.split(EARLY, 5, 1.0), "scenarios come first"),
         (commands.promote(EARLY, 1.0), "scenarios come first"),
-        (commands.undo_to(SPLIT, 1.0, Known(7, None, {}, False)), "never promoted"),
+        (retreat.undo_to(SPLIT, 1.0, Known(7, None, {}, False)), "never promoted"),
     ],
 )
-def test_a_wish_that_cannot_be_granted_says_why(edit: commands.Edit, word: str) -> None:
+def test_a_wish_that_cannot_be_granted_says_why(edit: Edit, word: str) -> None:
     assert edit.state is None
     assert edit.wrong
     assert word in edit.said
@@ -58,14 +59,14 @@ def test_a_wish_that_cannot_be_granted_says_why(edit: commands.Edit, word: str) 
 
 
 def test_undo_and_abort_raise_the_epoch() -> None:
-    for edit in (commands.abort(SPLIT, 2.0), commands.undo(SPLIT, 2.0, None)):
+    for edit in (retreat.abort(SPLIT, 2.0), retreat.undo(SPLIT, 2.0, None)):
         assert edit.state is not None
         assert edit.state.epoch == SPLIT.epoch + 1
         assert edit.moves
 
 
 def test_undo_before_any_share_points_to_abort() -> None:
-    edit = commands.undo(EARLY, 1.0, None)
+    edit = retreat.undo(EARLY, 1.0, None)
     assert edit.state is None
     assert "rollout abort" in edit.said
 
@@ -94,20 +95,20 @@ def test_resume_of_an_inconclusive_step_is_its_approval() -> None:
 
 
 def test_undo_to_a_release_whose_pods_are_gone_starts_it_and_a_candidate_gives_way() -> None:
-    edit = commands.undo_to(SPLIT, 2.0, Known(7, None, {}, True, "green"))
+    edit = retreat.undo_to(SPLIT, 2.0, Known(7, None, {}, True, "green"))
     assert edit.state is not None
     assert edit.state.candidate is None
     assert edit.state.restore is not None
     assert edit.state.restore.lane == "green"
-    again = commands.undo_to(edit.state, 3.0, Known(7, None, {}, True, "green"))
+    again = retreat.undo_to(edit.state, 3.0, Known(7, None, {}, True, "green"))
     assert again.state is None
     assert again.moves
 
 
 def test_abort_gives_up_an_undo_that_still_waits_for_its_pods() -> None:
-    waiting = commands.undo_to(SPLIT, 2.0, Known(7, None, {}, True, "green")).state
+    waiting = retreat.undo_to(SPLIT, 2.0, Known(7, None, {}, True, "green")).state
     assert waiting is not None
-    edit = commands.abort(waiting, 3.0)
+    edit = retreat.abort(waiting, 3.0)
     assert edit.state is not None
     assert edit.state.restore is None
 

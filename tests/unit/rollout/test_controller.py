@@ -11,6 +11,7 @@ import pytest
 
 from rollout import cli_emergency, push, sequences
 from rollout import controller as module
+from rollout.candidate import Size
 from rollout.cluster import apps, core
 from rollout.controller import Controller
 from rollout.errors import ApiUnavailable
@@ -22,7 +23,7 @@ from rollout.perform import Performer
 from rollout.push import Poller
 from rollout.samplesource import SampleSource
 from rollout.settings import BadSettings
-from rollout.state import Push, Restore, Serving, Size
+from rollout.state import Push, Restore, Serving
 from rollout.undo import turn_back
 from rollout.wanted import wanted
 from tests.unit.rollout.fake_api import FakeApi

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from rollout import actions, commands, transitions
-from rollout.commands import Known
+from rollout import actions, commands, retreat, transitions
+from rollout.candidate import HoldKind, Phase, Size
 from rollout.decide import decide
+from rollout.edit import Edit, Known
 from rollout.observation import JobKind, Lane, Part, Role, Slot, Traffic
-from rollout.state import HoldKind, Phase, Serving, Size, State, Times
+from rollout.state import Serving, State, Times
 from rollout.wanted import wanted
 from tests.unit.rollout.rollout_world import (
     GOOD,
@@ -32,7 +33,7 @@ BAD = Traffic(rate=100, candidate=60, stable=900, kind="fail", why="P95 too high
 B, C = "b" * 40, "c" * 40
 
 
-def edit(world: World, change: commands.Edit) -> commands.Edit:
+def edit(world: World, change: Edit) -> Edit:
     if change.state is not None:
         world.write(change.state)
     return change
@@ -237,10 +238,10 @@ def moments() -> list[tuple[Phase, int]]:
 @pytest.mark.parametrize(("phase", "split"), moments())
 def test_undo_is_reachable_whenever_a_candidate_may_have_a_share(phase: Phase, split: int) -> None:
     world = until(running(), phase, split)
-    change = edit(world, commands.undo(world.state, world.now, None))
+    change = edit(world, retreat.undo(world.state, world.now, None))
     if world.state.candidate is not None:  # scenarios passed, but no step opened yet
         assert "no share" in change.said
-        edit(world, commands.abort(world.state, world.now))
+        edit(world, retreat.abort(world.state, world.now))
     world.run()
     undo_is_complete(world, "blue")
     assert world.state.held[A].verdict in ("undone", "aborted")
@@ -249,12 +250,12 @@ def test_undo_is_reachable_whenever_a_candidate_may_have_a_share(phase: Phase, s
 def test_undo_after_promotion_goes_back_once_and_then_says_there_is_nothing() -> None:
     world = promoted_world()
     known = Known(1, None, {}, True, "blue", runs=True)
-    change = edit(world, commands.undo(world.state, world.now, known))
+    change = edit(world, retreat.undo(world.state, world.now, known))
     assert change.moves
     world.run()
     undo_is_complete(world, "blue")
     assert world.lanes["green"].size == 0
-    again = commands.undo(world.state, world.now, known)
+    again = retreat.undo(world.state, world.now, known)
     assert again.state is None
     assert "nothing to undo" in again.said
     assert not again.wrong
@@ -267,7 +268,7 @@ def test_undo_after_the_window_starts_the_old_release_again_and_then_moves() -> 
     sizes = {"gateway": Size(1, 3), "pipeline": Size(1, 2)}
     edit(
         world,
-        commands.undo(world.state, world.now, Known(1, None, sizes, True, "blue", False)),
+        retreat.undo(world.state, world.now, Known(1, None, sizes, True, "blue", False)),
     )
     world.run(2000)
     undo_is_complete(world, "blue")
@@ -307,7 +308,7 @@ def one_road(lives: int, undo: bool) -> bool:
     if killed:
         world.write(replace(world.state, epoch=world.state.epoch + 1))
     if undo and killed:
-        edit(world, commands.abort(world.state, world.now))
+        edit(world, retreat.abort(world.state, world.now))
     world.run(2000)
     state = world.state
     if undo and killed and state.serving.number == 1:
@@ -377,7 +378,7 @@ def test_undo_and_promote_can_be_repeated_while_the_other_lane_stands_by() -> No
     world = promoted_world()
     old, new = Known(1, None, SIZES, True, "blue", True), Known(2, A, SIZES, True, "green", True)
     for _ in range(3):
-        edit(world, commands.undo(world.state, world.now, old))
+        edit(world, retreat.undo(world.state, world.now, old))
         world.turn()
         undo_is_complete(world, "blue")
         edit(world, commands.promote(world.state, world.now, new))
@@ -393,7 +394,7 @@ def test_a_retained_release_can_be_given_a_share_by_hand_again_and_again() -> No
     world = promoted_world()
     edit(
         world,
-        commands.undo(world.state, world.now, Known(1, None, SIZES, True, "blue", True)),
+        retreat.undo(world.state, world.now, Known(1, None, SIZES, True, "blue", True)),
     )
     world.turn()
     new = Known(2, A, SIZES, True, "green", True)
@@ -402,7 +403,7 @@ def test_a_retained_release_can_be_given_a_share_by_hand_again_and_again() -> No
         until(world, Phase.STEPS, 30)
         world.turn()
         assert world.roles[NAMES.candidate(2)].lane == "green"
-        edit(world, commands.undo(world.state, world.now, None))
+        edit(world, retreat.undo(world.state, world.now, None))
         world.turn()
         undo_is_complete(world, "blue")
     edit(world, commands.split(world.state, 30, world.now, new))
@@ -419,7 +420,7 @@ def test_what_an_admin_applied_can_get_a_share_again_and_serve_again() -> None:
     until(world, Phase.STEPS, 10)
     world.turn()
     assert world.roles[NAMES.candidate(1)].lane == "blue"
-    edit(world, commands.undo(world.state, world.now, None))
+    edit(world, retreat.undo(world.state, world.now, None))
     world.turn()
     undo_is_complete(world, "green")
     assert world.state.in_undo_window(world.now)
@@ -455,7 +456,7 @@ def test_a_refused_commit_costs_no_undo_window() -> None:
     assert after.held[B].verdict == "refused"
     assert (after.undo_until, after.retire_at) == (before.undo_until, before.retire_at)
     assert after.retained == before.retained
-    edit(world, commands.undo(after, world.now, Known(1, None, SIZES, True, "blue", True)))
+    edit(world, retreat.undo(after, world.now, Known(1, None, SIZES, True, "blue", True)))
     world.turn()
     undo_is_complete(world, "blue")
 
@@ -465,7 +466,7 @@ def test_undo_goes_back_at_once_while_a_push_is_only_being_verified() -> None:
     edit(world, commands.push(world.state, push(B, world.now, give_up_undo=True)))
     world.turn()
     assert world.state.candidate is not None
-    edit(world, commands.undo(world.state, world.now, Known(1, None, SIZES, True, "blue", True)))
+    edit(world, retreat.undo(world.state, world.now, Known(1, None, SIZES, True, "blue", True)))
     world.run()
     undo_is_complete(world, "blue")
     assert world.state.candidate is None

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rollout import examination, examine, rendered
+from rollout.candidate import Candidate, Phase
 from rollout.examination import NoScenarios
 from rollout.examine import Subject
 from rollout.git import GitError, Repository
@@ -16,7 +17,7 @@ from rollout.records import Record
 from rollout.render import Manifest, RenderError
 from rollout.rendered import Unfit
 from rollout.settings import Settings
-from rollout.state import Candidate, Held, Phase
+from rollout.state import Held
 from tests.unit.rollout.fake_cluster import deployment
 from tests.unit.rollout.scenario_text import scenario
 from tests.unit.rollout.signed_tree import Tree

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rollout import lanes
+from rollout import lane_apply
 from rollout.cluster import core
 from rollout.errors import ApiError
 from rollout.generated import stem, unneeded
@@ -67,7 +67,7 @@ def names(fake: FakeApi) -> set[str]:
 
 def release(fake: FakeApi, number: int, lane: str = "green") -> None:
     name = f"a-green-{HASHES[number]}"
-    lanes.apply(api(fake), NAMES.lanes, lane, [config(name), using(name)], number, 1)
+    lane_apply.apply(api(fake), NAMES.lanes, lane, [config(name), using(name)], number, 1)
 
 
 def test_a_lane_keeps_the_config_maps_of_its_release_and_of_the_one_before() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from rollout import lanes
+from rollout import lane_apply, lanes
 from rollout.cluster import apps, core
 from rollout.errors import Conflict, Superseded
+from rollout.lane_apply import NotALanePart
 from rollout.lane_view import view
-from rollout.lanes import NotALanePart
 from rollout.names import EPOCH, RELEASE
 from tests.unit.rollout.fake_api import FakeApi
 from tests.unit.rollout.fake_cluster import NAMES, api, deployment, run_lane
@@ -76,7 +76,7 @@ def test_trouble_is_said_in_the_kubelets_words(status: dict[str, object], line: 
 def test_applying_marks_release_and_epoch_and_leaves_replicas_alone() -> None:
     fake = FakeApi()
     run_lane(fake, "green", 5, MARKS)
-    lanes.apply(api(fake), NAMES.lanes, "green", [deployment("green")], 4, 3)
+    lane_apply.apply(api(fake), NAMES.lanes, "green", [deployment("green")], 4, 3)
     one = fake.objects[apps(NAMES.lanes, "gateway-green")]
     assert one["metadata"]["annotations"][RELEASE] == "4"
     assert one["spec"]["replicas"] == 5
@@ -86,7 +86,7 @@ def test_a_late_process_cannot_apply_or_scale() -> None:
     fake = FakeApi()
     run_lane(fake, "green", 2, MARKS)
     with pytest.raises(Superseded):
-        lanes.apply(api(fake), NAMES.lanes, "green", [deployment("green")], 4, 2)
+        lane_apply.apply(api(fake), NAMES.lanes, "green", [deployment("green")], 4, 2)
     with pytest.raises(Superseded):
         lanes.scale(api(fake), NAMES.lanes, "green", {"gateway": 0}, 2)
     assert fake.verbs("apply", "patch") == []
@@ -103,7 +103,7 @@ def test_a_change_between_look_and_apply_is_looked_at_again_and_a_fence_then_hol
 
     fake.before = fence
     with pytest.raises(Superseded, match="epoch 9"):
-        lanes.apply(api(fake), NAMES.lanes, "green", [deployment("green")], 4, 3)
+        lane_apply.apply(api(fake), NAMES.lanes, "green", [deployment("green")], 4, 3)
 
 
 def test_a_part_that_the_release_dropped_is_deleted_and_config_maps_stay() -> None:
@@ -111,7 +111,7 @@ def test_a_part_that_the_release_dropped_is_deleted_and_config_maps_stay() -> No
     run_lane(fake, "green", 1, MARKS)
     old = deployment("green", part="old")
     fake.put(apps(NAMES.lanes, "old-green"), **old)
-    lanes.apply(api(fake), NAMES.lanes, "green", [deployment("green")], 4, 3)
+    lane_apply.apply(api(fake), NAMES.lanes, "green", [deployment("green")], 4, 3)
     assert fake.verbs("delete") == ["old-green"]
 
 
@@ -125,7 +125,7 @@ def test_a_part_that_the_release_dropped_is_deleted_and_config_maps_stay() -> No
 )  # fmt: skip
 def test_what_is_no_part_of_a_lane_is_never_applied(wrong: dict[str, object]) -> None:
     with pytest.raises(NotALanePart, match="no part of a lane"):
-        lanes.apply(api(FakeApi()), NAMES.lanes, "green", [wrong], 1, 1)
+        lane_apply.apply(api(FakeApi()), NAMES.lanes, "green", [wrong], 1, 1)
 
 
 def test_fields_of_an_admin_are_taken_over_with_a_word(
@@ -141,7 +141,7 @@ def test_fields_of_an_admin_are_taken_over_with_a_word(
         return body
 
     monkeypatch.setattr(fake, "apply", apply)
-    lanes.apply(api(fake), NAMES.lanes, "green", [deployment("green")], 1, 1)
+    lane_apply.apply(api(fake), NAMES.lanes, "green", [deployment("green")], 1, 1)
     assert forced == [False, True]
     assert "taking over" in caplog.text
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rollout import manifests
+from rollout.candidate import Size
 from rollout.manifests import BadManifest
 from rollout.names import WANTED_REPLICAS
-from rollout.state import Size
 from tests.unit.rollout.fake_cluster import deployment
 
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from rollout import cli_emergency, codec, decide, watcher
+from rollout import alignment, cli_emergency, codec, watcher
 from rollout.cluster import core
 from rollout.codec import BadJournal
 from rollout.marks import DIGITS, epoch, release
@@ -69,7 +69,7 @@ def test_a_planted_epoch_neither_stops_an_undo_nor_reverses_it(text, where):
     undone_without_its_journal(fake)
     assert service(fake, NAMES.lanes, "assistant-stable")["spec"]["selector"]["lane"] == "green"
     seen, _ = watcher.look(api(fake), NAMES, Plan())
-    assert decide.followed(state(fake), seen, now(), NAMES).serving.lane == "green"
+    assert alignment.followed(state(fake), seen, now(), NAMES).serving.lane == "green"
 
 
 @pytest.mark.parametrize("name", ["assistant-c007", "assistant-c", "assistant-cx", "assistant-c-1"])

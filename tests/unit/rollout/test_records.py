@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from rollout import records
+from rollout.candidate import Size
 from rollout.cluster import core
 from rollout.records import BadRecord, Record
-from rollout.state import Ended, Size
+from rollout.state import Ended
 from tests.unit.rollout.fake_api import FakeApi
 from tests.unit.rollout.fake_cluster import NAMES, api, deployment
 

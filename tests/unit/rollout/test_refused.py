@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rollout import commands
+from rollout import commands, retreat
 from rollout.observation import JobKind
 from rollout.state import KEPT_REFUSED, REFUSED, Held, hold_commit
 from tests.unit.rollout.rollout_world import A, World, push, running
@@ -29,7 +29,7 @@ def test_a_refused_commit_is_examined_again_when_it_is_pushed_again() -> None:
 def test_an_abort_while_it_was_examined_still_needs_a_persons_word() -> None:
     world = running()
     world.turn()
-    edit(world, commands.abort(world.state, world.now))
+    edit(world, retreat.abort(world.state, world.now))
     world.run()
     assert world.state.held[A].verdict == "aborted"
     edit(world, commands.push(world.state, push(A)))

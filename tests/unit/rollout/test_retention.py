@@ -9,6 +9,7 @@ import pytest
 
 from rollout import records, retention
 from rollout.actions import Advance, Forget, Wait
+from rollout.candidate import Candidate, Phase
 from rollout.cluster import core
 from rollout.decide import decide
 from rollout.errors import ApiError
@@ -17,7 +18,7 @@ from rollout.records import Record
 from rollout.retained import UnknownRelease, by_number
 from rollout.retention import AT_ONCE, KEEP_OTHERS, KEEP_PROMOTED, KEEP_S, superfluous
 from rollout.shelf import LOOK_S, Shelf
-from rollout.state import Candidate, Ended, Phase, Restore, Serving, State
+from rollout.state import Ended, Restore, Serving, State
 from tests.unit.rollout.fake_api import FakeApi
 from tests.unit.rollout.fake_cluster import NAMES, api, installed, now, state, write
 from tests.unit.rollout.rollout_world import World, first_state, push

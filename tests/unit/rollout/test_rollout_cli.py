@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from rollout import cli, cli_commands, cli_emergency, records, transitions
+from rollout.candidate import Hold, HoldKind, Phase, Size
 from rollout.cluster import core
 from rollout.names import EPOCH, RELEASE, BadNames, from_environment
 from rollout.records import Record
-from rollout.state import Held, Hold, HoldKind, Phase, Push, Restore, Serving, Size, State
+from rollout.state import Held, Push, Restore, Serving, State
 from tests.unit.rollout.fake_api import FakeApi
 from tests.unit.rollout.fake_cluster import (
     NAMES,

@@ -8,14 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from rollout import actions, lanes, transitions
+from rollout import actions, handovers, lanes
+from rollout.candidate import Phase
 from rollout.cluster import apps, core
 from rollout.mover import Mover
 from rollout.names import EPOCH, RELEASE
 from rollout.observation import Lane, Part
 from rollout.sequences import read
 from rollout.shortfall import shortfalls
-from rollout.state import Phase, Serving, State
+from rollout.state import Serving, State
 from rollout.status import lines, status
 from tests.unit.rollout.fake_api import FakeApi
 from tests.unit.rollout.fake_cluster import NAMES, api, installed, promoted, run_lane, state
@@ -217,6 +218,6 @@ def test_what_stands_by_is_missed_until_it_retires() -> None:
     now, found = time.time(), {"blue": Lane(1, {"gateway": Part(0, 0, True)}), "green": UP}
     (one,) = shortfalls(state(fake), found, NAMES, now)
     assert str(one).startswith("lane blue: it stands by for an undo with gateway at 0 replicas")
-    later = transitions.given_back(state(fake), Serving(1, "green", None, now), "", now)
+    later = handovers.given_back(state(fake), Serving(1, "green", None, now), "", now)
     retired = replace(later, retained=None)
     assert shortfalls(retired, found, NAMES, now) == []

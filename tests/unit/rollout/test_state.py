@@ -8,16 +8,9 @@ from dataclasses import replace
 import pytest
 
 from rollout import transitions
+from rollout.candidate import Hold, HoldKind, Phase
 from rollout.codec import BadJournal, dump, load
-from rollout.state import (
-    MAX_HELD,
-    Held,
-    Hold,
-    HoldKind,
-    Phase,
-    Restore,
-    hold_commit,
-)
+from rollout.state import MAX_HELD, Held, Restore, hold_commit
 from tests.unit.rollout.rollout_world import SIZES, first_state, push
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from rollout import forecast, samplesource, transitions
 from rollout.analysis import AnalysisPlan
+from rollout.candidate import Phase
 from rollout.cluster import core
 from rollout.plan import Plan
 from rollout.samples import Sample, SamplesUnreadable
 from rollout.samplesource import SampleSource
-from rollout.state import Phase
 from rollout.traffic import RATE_S, traffic
 from tests.unit.rollout.fake_api import FakeApi
 from tests.unit.rollout.fake_cluster import NAMES, api, installed, state

@@ -10,8 +10,9 @@ from dataclasses import replace
 
 import pytest
 
-from rollout import cli_emergency, commands, sequences, transitions
+from rollout import cli_emergency, handovers, sequences
 from rollout.cluster import apps, core
+from rollout.edit import Known
 from rollout.errors import ApiUnavailable, RolloutError
 from rollout.names import EPOCH, PREVIOUS_LANE, RELEASE
 from rollout.order import LEAP, LaneDown
@@ -268,7 +269,7 @@ def test_a_known_release_of_the_seen_lane_is_up_only_with_a_ready_gateway() -> N
     deployments = [fake.objects[apps(NAMES.lanes, f"gateway-{lane}")] for lane in ("blue", "green")]
     seen = Seen(sequences.read(api(fake), NAMES), deployments)
     assert after.previous is not None
-    back = commands.Known(1, None, {}, True, "blue", True)
+    back = Known(1, None, {}, True, "blue", True)
     from rollout.seen import known
 
     assert known(NAMES, seen, after.previous) == back
@@ -350,7 +351,7 @@ def test_an_undo_that_slept_does_not_undo_what_was_decided_since() -> None:
         back = state(fake)
         assert back.serving.lane == "blue"
         align(fake, back)
-        align(fake, transitions.swapped(back, now()))
+        align(fake, handovers.swapped(back, now()))
 
     pause(fake, meanwhile)
     undo(fake)

@@ -26,6 +26,7 @@ from rollout import (
     undo,
     wanted,
 )
+from rollout.candidate import Size
 from rollout.cluster import apps, core
 from rollout.controller import Controller
 from rollout.errors import ApiError, Conflict, Superseded
@@ -36,7 +37,7 @@ from rollout.order import Order
 from rollout.perform import Performer
 from rollout.samplesource import SampleSource
 from rollout.seen import Seen
-from rollout.state import Restore, Size, State
+from rollout.state import Restore, State
 from rollout.undo import turn_back
 from tests.unit.rollout.every_order import Actor, OneByOne, Play, every_order
 from tests.unit.rollout.fake_api import FakeApi

@@ -17,10 +17,10 @@ import pytest
 from rollout import push
 from rollout.actions import Wait
 from rollout.cluster import core
-from rollout.controller import Picture
 from rollout.jobs import Jobs
 from rollout.observation import Observation
 from rollout.perform import Performer
+from rollout.picture import Picture
 from rollout.plan import Plan
 from rollout.push import BadPush
 from rollout.web import MAX_BODY, Server
