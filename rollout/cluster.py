@@ -1,22 +1,19 @@
-"""A thin client of the Kubernetes API: one kept-alive connection a thread, and no policy."""
+"""A thin client of the Kubernetes API: objects and errors in Python, and no policy."""
 
 from __future__ import annotations
 
-import http.client
 import json
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from rollout.access import Access
+from rollout.connection import TIMEOUT_S, Connections
 from rollout.errors import ApiError, ApiUnavailable, Conflict, Refused
 from rollout.names import MANAGER
 
-TIMEOUT_S = 5.0
-MAX_BYTES = 32 << 20
-CONNECTIONS = 6
+CALLS_AT_ONCE = 6
 JSON = "application/json"
 JSON_PATCH = "application/json-patch+json"
 APPLY = "application/apply-patch+yaml"
@@ -25,28 +22,13 @@ Object = dict[str, Any]
 T = TypeVar("T")
 
 
-class _Tls(http.client.HTTPSConnection):
-    """HTTPS whose certificate may carry another name than the address."""
-
-    def __init__(self, access: Access, timeout_s: float) -> None:
-        super().__init__(access.host, access.port, timeout=timeout_s, context=access.context)
-        self._access = access
-
-    def connect(self) -> None:
-        http.client.HTTPConnection.connect(self)
-        assert self._access.context is not None
-        name = self._access.server_name or self._access.host
-        self.sock = self._access.context.wrap_socket(self.sock, server_hostname=name)
-
-
 class Api:
     """The API server behind `access`. Safe to use from several threads."""
 
     def __init__(self, access: Access, timeout_s: float = TIMEOUT_S) -> None:
         self._access = access
-        self._timeout_s = timeout_s
-        self._local = threading.local()
-        self._pool = ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="api")
+        self._connections = Connections(access, timeout_s)
+        self._pool = ThreadPoolExecutor(CALLS_AT_ONCE, thread_name_prefix="api")
 
     def get(self, path: str) -> Object | None:
         """One object, or None if there is none."""
@@ -124,58 +106,10 @@ class Api:
         authorization = self._access.token.header()
         if authorization:
             headers["Authorization"] = authorization
-        status, answer = self._send(method, path, data, headers, timeout_s)
+        status, answer = self._connections.send(method, path, data, headers, timeout_s)
         if status >= 400:
             raise _error(method, path, status, answer)
         return answer
-
-    def _send(
-        self,
-        method: str,
-        path: str,
-        data: bytes | None,
-        headers: dict[str, str],
-        timeout_s: float | None,
-    ) -> tuple[int, bytes]:
-        while True:
-            connection, used = self._connection(timeout_s)
-            try:
-                connection.request(method, path, data, headers)
-                response = connection.getresponse()
-                answer = response.read(MAX_BYTES + 1)
-                if len(answer) > MAX_BYTES:
-                    raise ApiError(response.status, f"{path}: more than {MAX_BYTES} bytes")
-                return response.status, answer
-            except (OSError, http.client.HTTPException) as error:
-                self.close()
-                # A kept connection may have been closed meanwhile; every write is idempotent.
-                if used and not isinstance(error, TimeoutError):
-                    continue
-                raise ApiUnavailable(
-                    f"API server {self._access.host}:{self._access.port}: "
-                    f"{' '.join(str(error).split()) or type(error).__name__}"
-                ) from None
-
-    def _connection(self, timeout_s: float | None) -> tuple[http.client.HTTPConnection, bool]:
-        wanted = timeout_s or self._timeout_s
-        kept: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
-        if kept is not None and kept.sock is not None:
-            kept.sock.settimeout(wanted)
-            return kept, True
-        access = self._access
-        if access.context is None:
-            made = http.client.HTTPConnection(access.host, access.port, timeout=wanted)
-        else:
-            made = _Tls(access, wanted)
-        self._local.connection = made
-        return made, False
-
-    def close(self) -> None:
-        """Close this thread's connection."""
-        kept = getattr(self._local, "connection", None)
-        self._local.connection = None
-        if kept is not None:
-            kept.close()
 
 
 def core(namespace: str, kind: str, name: str = "") -> str:
