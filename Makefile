@@ -51,13 +51,14 @@ images: packages ## build and push the images, write images/images.lock
 verify-images: .venv/ready ## look into each built image: user, entry, setuid files
 	$(PYTHON) -m images check
 
-check: packages ## lint, types and unit tests
+check: packages ## lint, types and the unit tests but for the slow ones
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy apps rollout images deploy
-	$(PYTHON) -m pytest -q tests/unit
+	$(PYTHON) -m pytest -q -m 'not slow' tests/unit
 
-integration: packages tests/.packages ## tests with a real PostgreSQL, Triton, git, registry and browser
+integration: packages tests/.packages ## slow unit tests, and tests with a real PostgreSQL, Triton, git, registry and browser
+	$(PYTHON) -m pytest -q -m slow tests/unit
 	$(PYTHON) -m pytest -q tests/integration tests/browser
 
 cluster: up tests/.packages ## tests on the running cluster, the demo among them

@@ -51,6 +51,8 @@ from tests.unit.rollout.fake_cluster import (
     write,
 )
 
+pytestmark = pytest.mark.slow
+
 NOW = 1000.0
 TURNS = 50
 TURNS_BESIDE = 2
