@@ -108,12 +108,16 @@ def test_a_complaint_that_no_gateway_could_hear_stops_the_answer_after_the_recon
     talkative: Gateway, lane: Pipeline, postgres: Any
 ) -> None:
     token = postgres.token("c-1002")
+    # The engine serves them in turn, so the answer outlasts the reconnection.
+    others = [talkative.stream(token, BALANCE, session=f"s-{n}", message_id="m-1") for n in "abc"]
     events = talkative.stream(token, BALANCE, session="s-lost", message_id="m-1")
     started(events)
     with shut_out(postgres):
         complain(postgres, "s-lost", "m-2")
         started(events, 1)
     assert json.loads(list(events)[-1].data)["status"] == "stopped"
+    for other in others:
+        other.close()
     # The stop was of what ran then: the session's next answer goes on.
     again = talkative.stream(token, BALANCE, session="s-lost", message_id="m-3")
     started(again, 8)
