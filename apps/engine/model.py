@@ -8,7 +8,10 @@ from pathlib import Path
 from apps.engine.config import Config, read_config
 from apps.engine.errors import BadArtefact
 from apps.engine.gguf import Gguf
+from apps.engine.rotary import FACTORS
 from apps.engine.tokenizer import Tokenizer
+
+_OPTIONAL = {"output.weight", FACTORS}
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ def default_path() -> Path:
 
 
 def shapes(config: Config) -> dict[str, tuple[int, ...]]:
-    """Every tensor of the graph and its shape, outermost first; the head may be absent."""
+    """Every tensor of the graph and its shape, outermost first; see `_OPTIONAL`."""
     inner, kv = config.heads * config.head, config.kv_heads * config.head
     layer = {
         "attn_norm": (config.width,),
@@ -62,6 +65,7 @@ def shapes(config: Config) -> dict[str, tuple[int, ...]]:
         "token_embd.weight": (config.vocabulary, config.width),
         "output_norm.weight": (config.width,),
         "output.weight": (config.vocabulary, config.width),
+        FACTORS: (len(config.rotary.frequencies),),
     } | {
         f"blk.{number}.{name}.weight": shape
         for number in range(config.layers)
@@ -71,7 +75,7 @@ def shapes(config: Config) -> dict[str, tuple[int, ...]]:
 
 def _check(file: Gguf, config: Config) -> None:
     wanted = shapes(config)
-    for name in wanted.keys() - file.tensors.keys() - {"output.weight"}:
+    for name in wanted.keys() - file.tensors.keys() - _OPTIONAL:
         raise BadArtefact(f"{file.path}: tensor {name!r} is missing; use a complete model")
     for name, tensor in file.tensors.items():
         if name not in wanted:
