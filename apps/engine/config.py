@@ -1,6 +1,7 @@
 """The sizes of a Llama-family graph, as a GGUF file's metadata gives them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from apps.engine.errors import BadArtefact
 from apps.engine.gguf import Gguf
@@ -8,7 +9,7 @@ from apps.engine.rotary import Rotary, read_rotary
 
 _LIMIT = 1 << 20
 # Keys that change the computation, each with the values that leave the plain graph.
-_PLAIN = {
+_PLAIN: dict[str, tuple[Any, ...]] = {
     "llama.expert_count": (0,),
     "llama.expert_used_count": (0,),
     "llama.use_parallel_residual": (False,),
@@ -54,7 +55,7 @@ def read_config(file: Gguf) -> Config:
             f"{file.path}: architecture {architecture!r} is not supported; use one of 'llama'"
         )
     for key, plain in _PLAIN.items():
-        if (value := file.metadata.get(key, plain[0])) not in plain:
+        if (value := file.get(key, type(plain[0]), plain[0])) not in plain:
             raise BadArtefact(
                 f"{file.path}: metadata {key!r} is {value!r}, which the engine does not compute;"
                 " use a plain Llama graph"

@@ -9,7 +9,7 @@ from apps.engine.config import Config, read_config
 from apps.engine.errors import BadArtefact
 from apps.engine.gguf import Gguf
 from apps.engine.rotary import FACTORS
-from apps.engine.tokenizer import Tokenizer
+from apps.engine.tokenizer import Tokenizer, read_tokenizer
 
 _OPTIONAL = {"output.weight", FACTORS}
 
@@ -28,7 +28,7 @@ class Model:
         file = Gguf(path)
         config = read_config(file)
         _check(file, config)
-        return cls(file, config, Tokenizer(file))
+        return cls(file, config, read_tokenizer(file))
 
     @property
     def tied(self) -> bool:

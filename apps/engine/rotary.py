@@ -88,8 +88,9 @@ def _kept(file: Gguf, base: float, rotated: int, original: int) -> F64:
     fast = _positive(file, _SCALING + "yarn_beta_fast", 32.0)
     slow = _positive(file, _SCALING + "yarn_beta_slow", 1.0)
     low, high = max(floor(pair(fast)), 0), min(ceil(pair(slow)), rotated - 1)
-    ramp = (np.arange(rotated // 2) - low) / max(high - low, 1e-3)
-    return 1 - np.clip(ramp, 0, 1)
+    ramp: F64 = (np.arange(rotated // 2, dtype=np.float64) - low) / max(high - low, 1e-3)
+    kept: F64 = 1.0 - ramp.clip(0, 1)
+    return kept
 
 
 def _positive(file: Gguf, key: str, default: float | None = None) -> float:

@@ -125,11 +125,13 @@ def test_a_missing_control_token_is_named(tiny: Model) -> None:
 
 
 def test_pairs_merge_by_rank_then_from_the_left() -> None:
-    assert merge(list("aaaa"), {("a", "a"): 0}) == ["aa", "aa"]
-    assert merge(list("aaa"), {("a", "a"): 0}) == ["aa", "a"]
-    assert merge(list("abc"), {("b", "c"): 0, ("a", "b"): 1}) == ["a", "bc"]
-    assert merge(list("abab"), {("a", "b"): 1, ("ab", "ab"): 2, ("b", "a"): 3}) == ["abab"]
-    assert merge([], {}) == []
+    assert merge(list("aaaa"), {"a a": 0}, " ") == ["aa", "aa"]
+    assert merge(list("aaa"), {"a a": 0}, " ") == ["aa", "a"]
+    assert merge(list("abc"), {"b c": 0, "a b": 1}, " ") == ["a", "bc"]
+    assert merge(list("abab"), {"a b": 1, "ab ab": 2, "b a": 3}, " ") == ["abab"]
+    assert merge(list("abc"), {"bc": -1.5, "ab": -1.0}, "") == ["a", "bc"]
+    assert merge(list("ababab"), {"ab": 0, "ba": 0, "aba": -1}, "") == ["aba", "ba", "b"]
+    assert merge([], {}, " ") == []
 
 
 def test_one_word_of_a_hundred_thousand_letters_is_no_burden(packaged: Model) -> None:

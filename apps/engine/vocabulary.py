@@ -1,0 +1,40 @@
+"""The tokens of a GGUF file: their texts and what kind each is."""
+
+from apps.engine.errors import BadArtefact
+from apps.engine.gguf import Gguf
+
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
+
+
+class Vocabulary:
+    """Texts and kinds by id. Text is only ever turned into normal tokens (and bytes).
+
+    Errors: `BadArtefact` for lists that do not fit together and for texts that are there twice.
+    """
+
+    def __init__(self, file: Gguf) -> None:
+        self.path = file.path
+        self.texts = file.get_list("tokenizer.ggml.tokens", str)
+        self.kinds = file.get_list("tokenizer.ggml.token_type", int)
+        if len(self.texts) != len(self.kinds):
+            raise BadArtefact(
+                f"{self.path}: {len(self.texts)} tokens but {len(self.kinds)} token types;"
+                " fetch the file again from its source"
+            )
+        if others := set(self.kinds) - set(range(NORMAL, BYTE + 1)):
+            raise BadArtefact(
+                f"{self.path}: token types {sorted(others)}, possible are {NORMAL} to {BYTE};"
+                " fetch the file again from its source"
+            )
+        self.normal = dict(zip(self.texts, range(len(self.texts)), strict=True))
+        if len(self.normal) != len(self.texts):
+            twice = next(text for i, text in enumerate(self.texts) if self.normal[text] != i)
+            raise BadArtefact(
+                f"{self.path}: token {twice!r} is there twice; use a model with distinct tokens"
+            )
+        self.others = [i for i, kind in enumerate(self.kinds) if kind != NORMAL]
+        for i in self.others:
+            del self.normal[self.texts[i]]
+        self.placed = {
+            self.texts[i]: i for i in self.others if self.kinds[i] in (CONTROL, USER_DEFINED)
+        }
