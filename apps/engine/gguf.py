@@ -19,6 +19,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from apps.engine._cursor import Cursor, Value
+from apps.engine.digest import Digest
 from apps.engine.errors import BadArtefact
 from apps.engine.tensor import Header, place, read_header
 
@@ -32,13 +33,14 @@ T = TypeVar("T", int, float, str, bool)
 class Check(Protocol):
     """What must hold of the open file before anything in it is read."""
 
-    def __call__(self, descriptor: int, path: str) -> None: ...
+    def __call__(self, descriptor: int, path: str) -> Digest: ...
 
 
 class Gguf:
     """One open file: `metadata` by key and `tensors` by name.
 
-    `check` sees the descriptor that is then read and mapped: no second look by name.
+    `check` sees the descriptor that is then read and mapped: no second look by name. What
+    it found is `digest`, which is None without a check.
 
     Errors: `BadArtefact` names the key or tensor that is wrong.
     """
@@ -48,8 +50,7 @@ class Gguf:
         descriptor = _open(self.path)
         try:
             before = os.fstat(descriptor)
-            if check:
-                check(descriptor, self.path)
+            self.digest = check(descriptor, self.path) if check else None
             self._read(descriptor, before.st_size)
             if _moment(before) != _moment(os.fstat(descriptor)):
                 raise BadArtefact(

