@@ -9,7 +9,10 @@ except ImportError:
 
 
 def marked(name: str) -> AbstractContextManager[object]:
-    """A `with` block that shows as `name`; without the library it does nothing."""
+    """A `with` block that shows as `name`; without the library it does nothing.
+
+    The library keeps every name for ever: let it be a constant, with no number in it.
+    """
     if annotate is None:
         return nullcontext()
     block: AbstractContextManager[object] = annotate(name, domain="switchyard")

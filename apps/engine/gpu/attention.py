@@ -103,7 +103,7 @@ def attend(
     group = heads // kv_heads
     rows = _DECODE_ROWS if longest * group <= _DECODE_ROWS else _PREFILL_ROWS
     grid = (triton.cdiv(longest * group, rows), kv_heads, sequences)
-    with marked(f"attention {count} queries of {sequences} sequences"):
+    with marked("attention"):
         _attention[grid](
             queries, pool, tables, firsts, starts, out,
             table_width, head**-0.5 * _LOG2_E,
