@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 from deploy.cluster.topology import cache_folder
+from tests.bench.progress import say
 
 REQUIREMENTS = Path(__file__).with_name("llamacpp.txt")
 # Native, so that it is as fast as it can be here; without AMX, which some virtual machines
@@ -90,11 +91,6 @@ def _build(place: Path, python: Path, flags: tuple[str, ...]) -> None:
 def _last_line(log: Path) -> str:
     lines = log.read_text(errors="replace").split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
-
-
-def say(line: str) -> None:
-    """A line of progress, apart from the results."""
-    print(line, file=sys.stderr, flush=True)
 
 
 def main() -> None:
