@@ -16,10 +16,10 @@ START_CLUSTER := @echo "using the cluster of KUBECONFIG=$(KUBECONFIG)"
 endif
 
 .PHONY: help packages run up demo down check test unit integration cluster images verify-images \
-        lock format bench-split bench-undo
+        lock format bench-split bench-undo bench-engine bench-logits bench-attention
 
 help: ## what each target does
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
 .venv/ready: requirements.lock
 	@[ -e /usr/share/doc/python3-venv ] || (apt-get update -q && apt-get install -y -q python3-venv)
@@ -74,6 +74,15 @@ bench-split: up ## 10,000 lookups at 1, 12, 50 and 99 %
 
 bench-undo: up ## 20 undos under load, mid-split and after promotion
 	$(PYTHON) -m tests.bench.undo
+
+bench-engine: packages tests/.packages ## speed beside llama.cpp (the first run builds it: 13 minutes)
+	$(PYTHON) -m tests.bench.engine
+
+bench-logits: packages tests/.packages ## logits and perplexity against float64, beside llama.cpp
+	$(PYTHON) -m tests.bench.logits
+
+bench-attention: packages ## block-wise attention against the unblocked form, 128 to 8,192 tokens
+	$(PYTHON) -m tests.bench.attention
 
 lock: .venv/ready ## pin every package again, with hashes
 	.venv/bin/uv pip compile --universal --generate-hashes --no-emit-index-url \
