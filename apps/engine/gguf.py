@@ -102,7 +102,7 @@ class Gguf:
             raise cursor.fail(f"general.alignment is {alignment}, not a power of two in 8-65536")
         headers = _headers(cursor, counts[0], alignment)
         start = -(-cursor.at // alignment) * alignment
-        mapping = mmap.mmap(descriptor, size, access=mmap.ACCESS_READ)
+        mapping = self._map(descriptor, size)
         self.tensors = {
             name: place(cursor, mapping, header, start) for name, header in headers.items()
         }
@@ -110,6 +110,15 @@ class Gguf:
         for before, after in pairwise(ordered):
             if before.offset + before.raw.size > after.offset:
                 raise cursor.fail(f"tensor {after.name!r} overlaps tensor {before.name!r}")
+
+    def _map(self, descriptor: int, size: int) -> mmap.mmap:
+        try:
+            return mmap.mmap(descriptor, size, access=mmap.ACCESS_READ)
+        except (OSError, ValueError) as error:
+            raise BadArtefact(
+                f"{self.path}: {size} bytes cannot be mapped ({error}); let the file's writer"
+                " finish first"
+            ) from None
 
 
 def _open(path: str) -> int:
