@@ -37,7 +37,7 @@ class Check(Protocol):
 
 
 class Gguf:
-    """One open file: `metadata` by key and `tensors` by name.
+    """One open file: `metadata` by key and `tensors` by name, which lie in `mapping`.
 
     `check` sees the descriptor that is then read and mapped: no second look by name. What
     it found is `digest`, which is None without a check.
@@ -102,9 +102,9 @@ class Gguf:
             raise cursor.fail(f"general.alignment is {alignment}, not a power of two in 8-65536")
         headers = _headers(cursor, counts[0], alignment)
         start = -(-cursor.at // alignment) * alignment
-        mapping = self._map(descriptor, size)
+        self.mapping = self._map(descriptor, size)
         self.tensors = {
-            name: place(cursor, mapping, header, start) for name, header in headers.items()
+            name: place(cursor, self.mapping, header, start) for name, header in headers.items()
         }
         ordered = sorted(self.tensors.values(), key=lambda tensor: tensor.offset)
         for before, after in pairwise(ordered):
