@@ -12,20 +12,21 @@ every tensor's type, shape, alignment, bounds and overlap with its neighbours.
 import mmap
 import os
 import stat
-from itertools import pairwise
 from os import PathLike, fspath
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from apps.engine._cursor import Cursor, Value
 from apps.engine.digest import Digest
 from apps.engine.errors import BadArtefact
-from apps.engine.tensor import Header, place, read_header
+from apps.engine.layout import place_all, read_headers
 
 _VERSION = 3
 _MAX_COUNT = 1 << 16
 _MAX_KEY = 256
+_NUMBERS = {"int": "iu", "float": "f"}
 
 T = TypeVar("T", int, float, str, bool)
 
@@ -77,12 +78,22 @@ class Gguf:
             values = values.tolist()
         # An array has values of one type.
         if not isinstance(values, list) or any(type(value) is not kind for value in values[:1]):
-            have = "is missing" if values is None else f"is not an array of {kind.__name__}"
-            raise BadArtefact(
-                f"{self.path}: metadata {key!r} {have}; use a model converted by a current tool"
-            )
+            raise self._no_array(key, kind.__name__)
         found: list[T] = values
         return found
+
+    def get_numbers(self, key: str, kind: Literal["int", "float"]) -> npt.NDArray[Any]:
+        """The metadata array of `key` as it is in the file."""
+        values = self.metadata.get(key)
+        if not isinstance(values, np.ndarray) or values.dtype.kind not in _NUMBERS[kind]:
+            raise self._no_array(key, kind)
+        return values
+
+    def _no_array(self, key: str, kind: str) -> BadArtefact:
+        have = f"is not an array of {kind}" if key in self.metadata else "is missing"
+        return BadArtefact(
+            f"{self.path}: metadata {key!r} {have}; use a model converted by a current tool"
+        )
 
     def _read(self, descriptor: int, size: int) -> None:
         cursor = Cursor(descriptor, size, self.path)
@@ -100,16 +111,9 @@ class Gguf:
         alignment = self.get("general.alignment", int, 32)
         if alignment not in (1 << n for n in range(3, 17)):
             raise cursor.fail(f"general.alignment is {alignment}, not a power of two in 8-65536")
-        headers = _headers(cursor, counts[0], alignment)
-        start = -(-cursor.at // alignment) * alignment
+        headers = read_headers(cursor, counts[0], alignment)
         self.mapping = self._map(descriptor, size)
-        self.tensors = {
-            name: place(cursor, self.mapping, header, start) for name, header in headers.items()
-        }
-        ordered = sorted(self.tensors.values(), key=lambda tensor: tensor.offset)
-        for before, after in pairwise(ordered):
-            if before.offset + before.raw.size > after.offset:
-                raise cursor.fail(f"tensor {after.name!r} overlaps tensor {before.name!r}")
+        self.tensors = place_all(cursor, self.mapping, headers, alignment)
 
     def _map(self, descriptor: int, size: int) -> mmap.mmap:
         try:
@@ -146,13 +150,3 @@ def _metadata(cursor: Cursor, count: int) -> dict[str, Value]:
             raise cursor.fail(f"metadata {key!r} is there twice")
         metadata[key] = cursor.value(f"metadata {key!r}")
     return metadata
-
-
-def _headers(cursor: Cursor, count: int, alignment: int) -> dict[str, Header]:
-    headers: dict[str, Header] = {}
-    for _ in range(count):
-        header = read_header(cursor, alignment)
-        if header.name in headers:
-            raise cursor.fail(f"tensor {header.name!r} is there twice")
-        headers[header.name] = header
-    return headers

@@ -8,6 +8,7 @@ of the lowest rank first. Source: GPT-2's published encoder.
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
 import regex
 
 from apps.engine._merge import merge
@@ -36,7 +37,7 @@ _LLAMA3 = (
     r"(?i:'(?:s|t|re|ve|m|ll|d))|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-_PRE = {
+PRE = {
     "gpt-2": _Words(_GPT2),
     "smollm": _Words(_DIGITS),
     "llama-bpe": _Words(_LLAMA3, whole=True),
@@ -52,6 +53,8 @@ def _byte_characters() -> list[str]:
 
 _CHARACTERS = _byte_characters()
 _BYTES = {character: byte for byte, character in enumerate(_CHARACTERS)}
+_IS_BYTE = np.zeros(1 << 16, bool)
+_IS_BYTE[list(map(ord, _CHARACTERS))] = True
 
 
 class ByteLevel(Tokenizer):
@@ -59,18 +62,18 @@ class ByteLevel(Tokenizer):
 
     def __init__(self, file: Gguf) -> None:
         pre = file.get("tokenizer.ggml.pre", str)
-        if pre not in _PRE:
+        if pre not in PRE:
             raise BadArtefact(
                 f"{file.path}: pre-tokeniser {pre!r} (tokenizer.ggml.pre) is not supported;"
-                f" use a model with one of {', '.join(_PRE)}"
+                f" use a model with one of {', '.join(PRE)}"
             )
         vocabulary = Vocabulary(file)
         _check(vocabulary)
         super().__init__(vocabulary)
         self._ids = vocabulary.normal
-        self._ranks = _ranks(file, self._ids)
-        self._words = regex.compile(_PRE[pre].pattern)
-        self._whole = _PRE[pre].whole
+        self._ranks = _ranks(file, vocabulary)
+        self._words = regex.compile(PRE[pre].pattern)
+        self._whole = PRE[pre].whole
         # A cache per tokeniser, so that it goes when the tokeniser goes.
         self._short = lru_cache(_CACHED_WORDS)(self._merge)
 
@@ -105,22 +108,29 @@ def _check(vocabulary: Vocabulary) -> None:
                 f"{vocabulary.path}: token {vocabulary.texts[i]!r} is of the type for single"
                 " bytes, which byte-level BPE has not; fetch the file again from its source"
             )
-    if set("".join(vocabulary.normal)) - _BYTES.keys():
+    # A surrogate, half of any character beyond, is no byte's character either.
+    units = np.frombuffer("".join(vocabulary.normal).encode("utf-16-le"), "<u2")
+    if not _IS_BYTE[units].all():
         strange = next(text for text in vocabulary.normal if set(text) - _BYTES.keys())
         raise BadArtefact(
             f"{vocabulary.path}: token {strange!r} is not byte-level; use a byte-level BPE model"
         )
 
 
-def _ranks(file: Gguf, ids: dict[str, int]) -> dict[str, int]:
+def _ranks(file: Gguf, vocabulary: Vocabulary) -> dict[str, int]:
     """The rank of each pair, under "left right"."""
     lines = file.get_list("tokenizer.ggml.merges", str)
     ranks = dict(zip(lines, range(len(lines)), strict=True))
-    joined = "\n".join(lines).replace(" ", "").split("\n")
-    if len(ranks) == len(joined) == len(lines) and all(map(ids.__contains__, joined)):
+    joined = "\n".join(lines)
+    # Mostly the last tokens are what the merges give, in this order: one look for all.
+    first = len(vocabulary.texts) - len(lines)
+    last = "\n".join(vocabulary.texts[max(first, 0) :])
+    in_order = max(vocabulary.others, default=-1) < first and joined.replace(" ", "") == last
+    if in_order and joined.count(" ") == len(ranks) == len(lines):
         return ranks
     for rank, line in enumerate(lines):
-        if line.replace(" ", "") not in ids or ranks[line] != rank:
+        left, _, right = line.partition(" ")
+        if not (left and right and left + right in vocabulary.normal and ranks[line] == rank):
             raise BadArtefact(
                 f"{file.path}: merge {rank} ({line!r}) gives no token of the file or is there"
                 " twice; fetch the file again from its source"

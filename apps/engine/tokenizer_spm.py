@@ -6,7 +6,8 @@ Richardson, SentencePiece, 2018. U+2581 in a text therefore reads back as a spac
 """
 
 import re
-from math import isnan
+
+import numpy as np
 
 from apps.engine._merge import merge
 from apps.engine.errors import BadArtefact
@@ -62,14 +63,15 @@ class SentencePiece(Tokenizer):
 
 def _ranks(file: Gguf, vocabulary: Vocabulary) -> dict[str, float]:
     """The rank of each piece, the best score the lowest."""
-    scores = file.get_list("tokenizer.ggml.scores", float)
-    if len(scores) != len(vocabulary.texts) or any(map(isnan, scores)):
+    scores = file.get_numbers("tokenizer.ggml.scores", "float")
+    if len(scores) != len(vocabulary.texts) or np.isnan(scores).any():
         raise BadArtefact(
             f"{file.path}: {len(scores)} scores (tokenizer.ggml.scores) for"
             f" {len(vocabulary.texts)} tokens, or one that is not a number;"
             " fetch the file again from its source"
         )
-    return {text: -scores[token] for text, token in vocabulary.normal.items()}
+    ranks = (-scores).tolist()
+    return {text: ranks[token] for text, token in vocabulary.normal.items()}
 
 
 def _byte_ids(vocabulary: Vocabulary) -> dict[int, int]:

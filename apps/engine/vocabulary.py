@@ -1,5 +1,7 @@
 """The tokens of a GGUF file: their texts and what kind each is."""
 
+import numpy as np
+
 from apps.engine.errors import BadArtefact
 from apps.engine.gguf import Gguf
 
@@ -15,26 +17,27 @@ class Vocabulary:
     def __init__(self, file: Gguf) -> None:
         self.path = file.path
         self.texts = file.get_list("tokenizer.ggml.tokens", str)
-        self.kinds = file.get_list("tokenizer.ggml.token_type", int)
+        self.kinds = file.get_numbers("tokenizer.ggml.token_type", "int")
         if len(self.texts) != len(self.kinds):
             raise BadArtefact(
                 f"{self.path}: {len(self.texts)} tokens but {len(self.kinds)} token types;"
                 " fetch the file again from its source"
             )
-        if others := set(self.kinds) - set(range(NORMAL, BYTE + 1)):
-            raise BadArtefact(
-                f"{self.path}: token types {sorted(others)}, possible are {NORMAL} to {BYTE};"
-                " fetch the file again from its source"
-            )
-        self.normal = dict(zip(self.texts, range(len(self.texts)), strict=True))
+        self.others: list[int] = np.flatnonzero(self.kinds != NORMAL).tolist()
+        for i in self.others:
+            if not NORMAL < self.kinds[i] <= BYTE:
+                raise BadArtefact(
+                    f"{self.path}: token {self.texts[i]!r} is of type {self.kinds[i]}, possible"
+                    f" are {NORMAL} to {BYTE}; fetch the file again from its source"
+                )
+        self.normal: dict[str, int] = dict(zip(self.texts, range(len(self.texts)), strict=True))
         if len(self.normal) != len(self.texts):
             twice = next(text for i, text in enumerate(self.texts) if self.normal[text] != i)
             raise BadArtefact(
                 f"{self.path}: token {twice!r} is there twice; use a model with distinct tokens"
             )
-        self.others = [i for i, kind in enumerate(self.kinds) if kind != NORMAL]
         for i in self.others:
             del self.normal[self.texts[i]]
-        self.placed = {
+        self.placed: dict[str, int] = {
             self.texts[i]: i for i in self.others if self.kinds[i] in (CONTROL, USER_DEFINED)
         }

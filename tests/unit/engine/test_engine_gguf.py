@@ -32,6 +32,15 @@ def one(**changes: Any) -> dict[str, Raw]:
     return {"first": good, "second": replace(good, **changes)}
 
 
+def test_bytes_after_the_last_tensor_are_refused(tmp_path: Path) -> None:
+    data = gguf({}, one())
+    Gguf(write(tmp_path / "a.gguf", data))
+    Gguf(write(tmp_path / "a.gguf", data[:-24]))  # the padding of the last may be missing
+    message = refusal(tmp_path / "a.gguf", data + bytes(1))
+    assert "1 bytes follow tensor 'second'" in message
+    assert "bytes follow the header" in refusal(tmp_path / "a.gguf", gguf({}, {}) + bytes(1))
+
+
 def test_values_come_back_as_they_were_written(tmp_path: Path) -> None:
     metadata = {"a": 7, "b": 0.5, "c": True, "d": "text é", "e": [1, 2], "f": ["x", "y"]}
     weights = np.arange(6, dtype=np.float32)
@@ -72,6 +81,8 @@ def test_metadata_of_another_type_is_refused_by_its_key(tmp_path: Path) -> None:
         (one(shape=(1 << 60, 32)), "impossible shape"),
         (one(offset=65), "not a multiple of 32"),
         (one(offset=32), "overlaps tensor 'first'"),
+        (one(offset=96, data=bytes(72)), "leaves 32 bytes after tensor 'first'"),
+        (one(offset=0), "overlaps tensor"),
         (one(offset=1 << 40), "ends at byte"),
         (one(offset=(1 << 64) - 32), "ends at byte"),
         (one(shape=(200, 32)), "ends at byte"),
