@@ -16,7 +16,7 @@ START_CLUSTER := @echo "using the cluster of KUBECONFIG=$(KUBECONFIG)"
 endif
 
 .PHONY: help packages run up demo down check test unit integration cluster images verify-images \
-        lock format bench-split bench-undo bench-engine bench-logits bench-attention
+        lock format bench-split bench-undo bench-engine bench-logits bench-attention fuzz
 
 help: ## what each target does
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -83,6 +83,10 @@ bench-logits: packages tests/.packages ## logits and perplexity against float64,
 
 bench-attention: packages ## block-wise attention against the unblocked form, 128 to 8,192 tokens
 	$(PYTHON) -m tests.bench.attention
+
+RUNS := 100000
+fuzz: packages ## RUNS=100000 runs of each fuzz target: GGUF, tokeniser, detokeniser, stop strings
+	$(PYTHON) -m tests.fuzz --runs $(RUNS)
 
 lock: .venv/ready ## pin every package again, with hashes
 	.venv/bin/uv pip compile --universal --generate-hashes --no-emit-index-url \
