@@ -29,6 +29,7 @@ help: ## what each target does
 
 packages: .venv/ready
 	@$(PYTHON) -m deploy.cluster.packages
+	@$(PYTHON) -m apps.engine.native
 
 run: packages ## the assistant on this machine, without Kubernetes (Ctrl-C ends it)
 	$(PYTHON) -m apps.local

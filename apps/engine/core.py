@@ -111,7 +111,9 @@ class Core:
         Errors: `BadRequest` for a slice that cannot be computed (then nothing was), `Forked`.
         """
         if os.getpid() != self._pid:
-            raise Forked("the engine's threads stayed in the parent; start an engine after the fork")
+            raise Forked(
+                "the engine's threads stayed in the parent; start an engine after the fork"
+            )
         for one in work:
             self._check(one)
         count = sum(len(one.wanted) for one in work)

@@ -187,9 +187,7 @@ class _Graph:
             (self._matrix(block + "ffn_gate", self._f, self._w), 0),
             (self._matrix(block + "ffn_up", self._f, self._w), self._f),
         )
-        self._plan.add(
-            Kind.GATE, source=self._gates, source_width=2 * self._f, target=self._gated
-        )
+        self._plan.add(Kind.GATE, source=self._gates, source_width=2 * self._f, target=self._gated)
         down = self._matrix(block + "ffn_down", self._w, self._f)
         self._product(self._gated, self._x, self._w, (down, 0), add=1)
 

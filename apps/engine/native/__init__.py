@@ -25,6 +25,6 @@ def load() -> ModuleType:
     spec = importlib.util.spec_from_loader("_core", ExtensionFileLoader("_core", str(MODULE)))
     assert spec
     module = importlib.util.module_from_spec(spec)
-    if module.SOURCES != sources_digest():
+    if sources_digest() != module.SOURCES:
         raise CoreMissing(f"{MODULE} was built from other sources; {command}")
     return module

@@ -6,6 +6,7 @@ source and are chosen at run time. Nothing of this machine enters the result.
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sysconfig
 import tempfile
@@ -49,15 +50,17 @@ def build(out: Path = MODULE, extra: Sequence[str] = ()) -> None:
     if not Path(include, "Python.h").is_file():
         raise BuildError(f"{include}/Python.h is missing; run `apt-get install libpython3-dev`")
     flags = (*_FLAGS, *extra, f'-DSOURCES="{sources_digest()}"', f"-I{include}")
-    with tempfile.TemporaryDirectory(dir=out.parent) as folder:
+    with tempfile.TemporaryDirectory() as folder:
         compile_one = partial(_compile, compiler, flags, Path(folder))
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             objects = list(pool.map(compile_one, _sources()))
         made = Path(folder, out.name)
         _run(compiler, "-shared", "-Wl,--build-id=none", *extra, *objects, "-lm", "-pthread",
              "-s" if not extra else "-g", "-o", str(made))  # fmt: skip
-        made.chmod(0o644)
-        made.replace(out)
+        # Whole or not at all: another process may be loading it.
+        fresh = out.with_name(f"{out.name}.{os.getpid()}")
+        shutil.copyfile(made, fresh)
+        fresh.replace(out)
 
 
 def _sources() -> list[Path]:
@@ -78,5 +81,4 @@ def _run(*command: str) -> None:
     except FileNotFoundError:
         raise BuildError(f"{command[0]} is missing; run `apt-get install gcc libc6-dev`") from None
     if done.returncode:
-        first = next(iter(done.stderr.splitlines()), "no message")
-        raise BuildError(f"{' '.join(command[:1])} failed ({first}); its whole output:\n{done.stderr}")
+        raise BuildError(f"{command[0]} refuses {command[-3]}:\n{done.stderr}")
