@@ -1,9 +1,8 @@
-"""The commands `generate` and `inspect`."""
+"""The command `generate`."""
 
 import argparse
 import json
 import sys
-from collections import Counter
 from time import perf_counter
 
 from apps.engine.engine import Engine
@@ -72,42 +71,3 @@ def _standard_input() -> str:
         raise BadRequest(
             f"standard input is not UTF-8 at byte {error.start}; convert it first"
         ) from None
-
-
-def inspect(arguments: argparse.Namespace) -> None:
-    """Print the sizes of a checked file and how its tensors are stored."""
-    model = Model.open(arguments.file or default_path())
-    tensors = model.file.tensors.values()
-    count = Counter(tensor.format.name for tensor in tensors)
-    size: Counter[str] = Counter()
-    for tensor in tensors:
-        size[tensor.format.name] += tensor.raw.size
-    if arguments.output == "json":
-        print(
-            json.dumps(
-                {
-                    "file": model.file.path,
-                    "config": vars(model.config),
-                    "tied": model.tied,
-                    "formats": {
-                        name: {"tensors": count[name], "bytes": size[name]} for name in count
-                    },
-                    "tensors": {
-                        tensor.name: {
-                            "format": tensor.format.name,
-                            "shape": tensor.shape,
-                            "offset": tensor.offset,
-                        }
-                        for tensor in tensors
-                    },
-                }
-            )
-        )
-        return
-    print(f"file        {model.file.path}")
-    for name, value in vars(model.config).items():
-        print(f"{name:<11} {value:g}" if isinstance(value, float) else f"{name:<11} {value}")
-    print(f"head        {'the embedding' if model.tied else 'its own matrix'}")
-    for name in count:
-        print(f"{name:<11} {count[name]} tensors, {size[name] / 1e6:.1f} MB")
-    print("every tensor's shape, type, place and bounds were checked")

@@ -29,17 +29,6 @@ def test_generate_as_json_is_one_object_and_seeded(
     assert reports[0]["finish"] in ("stop", "length")
 
 
-def test_inspect_shows_sizes_and_formats(
-    tiny_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["inspect", str(tiny_path)]) == 0
-    assert "Q4_1        10 tensors" in capsys.readouterr().out
-    assert main(["inspect", str(tiny_path), "--output", "json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert report["config"]["kv_heads"] == 2
-    assert report["tensors"]["blk.1.ffn_up.weight"]["shape"] == [96, 64]
-
-
 def test_bench_reports_medians_with_their_ranges(
     tiny_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,7 +1,5 @@
 import hashlib
 import os
-import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,45 +9,12 @@ from apps.engine.errors import BadArtefact
 from apps.engine.gguf import Gguf
 from apps.engine.model import Model, default_trust
 from apps.engine.verify import read_trust
-
-
-def openssl(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["openssl", *map(str, arguments)], capture_output=True, text=True)
-
-
-@dataclass(frozen=True)
-class Signed:
-    """A model and what the commands in apps/engine/verify.py make of it."""
-
-    model: Path
-    private: Path
-    public: Path
-    signature: Path
-
-    def openssl_says(self) -> bool:
-        found = self.model.with_name("digest")
-        openssl("dgst", "-sha3-512", "-binary", "-out", found, self.model).check_returncode()
-        verify = ("-verify", "-rawin", "-pubin", "-inkey", self.public, "-in", found)
-        return openssl("pkeyutl", *verify, "-sigfile", self.signature).returncode == 0
-
-
-def keys(folder: Path, algorithm: str = "ed25519") -> tuple[Path, Path]:
-    private, public = folder / "model.key", folder / "model.pub"
-    openssl("genpkey", "-algorithm", algorithm, "-out", private).check_returncode()
-    openssl("pkey", "-in", private, "-pubout", "-out", public).check_returncode()
-    return private, public
+from tests.unit.engine.signed_model import Signed, keys, sign
 
 
 @pytest.fixture
 def signed(tmp_path: Path, tiny_path: Path) -> Signed:
-    model, found = tmp_path / "model.gguf", tmp_path / "digest"
-    model.write_bytes(tiny_path.read_bytes())
-    private, public = keys(tmp_path)
-    signature = tmp_path / "model.gguf.sig"
-    openssl("dgst", "-sha3-512", "-binary", "-out", found, model).check_returncode()
-    sign = ("-sign", "-rawin", "-inkey", private, "-in", found, "-out", signature)
-    openssl("pkeyutl", *sign).check_returncode()
-    return Signed(model, private, public, signature)
+    return sign(tmp_path, tiny_path.read_bytes())
 
 
 def refusal(signed: Signed, signature: Path | None = None) -> str:
