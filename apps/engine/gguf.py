@@ -50,7 +50,7 @@ class Gguf:
         self.path = fspath(path)
         descriptor = _open(self.path)
         try:
-            before = os.fstat(descriptor)
+            before = self._state = os.fstat(descriptor)
             self.digest = check(descriptor, self.path) if check else None
             self._read(descriptor, before.st_size)
             if _moment(before) != _moment(os.fstat(descriptor)):
@@ -59,6 +59,14 @@ class Gguf:
                 )
         finally:
             os.close(descriptor)
+
+    @property
+    def identity(self) -> bytes:
+        """The file's SHA3-512 if it was computed, else the name of its place and last change."""
+        if self.digest:
+            return self.digest.value
+        state = self._state
+        return repr((state.st_dev, state.st_ino, *_moment(state))).encode()
 
     def get(self, key: str, kind: type[T], default: T | None = None) -> T:
         """The metadata value of `key`, which must be of `kind`."""

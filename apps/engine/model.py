@@ -34,6 +34,11 @@ class Model:
         return cls(file, config, read_tokenizer(file))
 
     @property
+    def digest(self) -> bytes:
+        """What tells this artefact from others: its SHA3-512, if there is somebody to trust."""
+        return self.file.identity
+
+    @property
     def tied(self) -> bool:
         """Whether the embedding is also the head."""
         return "output.weight" not in self.file.tensors

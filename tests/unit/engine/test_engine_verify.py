@@ -32,6 +32,15 @@ def test_a_model_that_openssl_signed_is_trusted(signed: Signed) -> None:
     assert found.seconds > 0
 
 
+def test_a_model_has_a_name_of_its_own(signed: Signed, tiny_path: Path) -> None:
+    unverified = Model.open(signed.model).digest
+    assert unverified == Model.open(signed.model).digest != Model.open(tiny_path).digest
+    os.utime(signed.model, (1, 1))
+    assert Model.open(signed.model).digest != unverified
+    verified = Model.open(signed.model, read_trust(signed.public, None)).digest
+    assert verified == hashlib.sha3_512(tiny_path.read_bytes()).digest()
+
+
 def test_every_changed_byte_is_noticed(signed: Signed) -> None:
     data = signed.model.read_bytes()
     for place in (0, 5, len(data) // 2, len(data) - 1):
