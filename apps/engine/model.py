@@ -30,7 +30,7 @@ class Model:
         """
         file = Gguf(path, trust)
         config = read_config(file)
-        _check(file, config)
+        check(file, config)
         return cls(file, config, read_tokenizer(file))
 
     @property
@@ -101,10 +101,17 @@ def shapes(config: Config) -> dict[str, tuple[int, ...]]:
     }
 
 
-def _check(file: Gguf, config: Config) -> None:
+def check(file: Gguf, config: Config) -> None:
+    """That the tensors are the graph's. Errors: `BadArtefact` names the one that is not."""
+    if config.layers > len(file.tensors):
+        raise BadArtefact(
+            f"{file.path}: 'llama.block_count' is {config.layers}, but there are"
+            f" {len(file.tensors)} tensors; fetch the file again from its source"
+        )
     wanted = shapes(config)
-    for name in wanted.keys() - file.tensors.keys() - _OPTIONAL:
-        raise BadArtefact(f"{file.path}: tensor {name!r} is missing; use a complete model")
+    for name in wanted:
+        if name not in file.tensors and name not in _OPTIONAL:
+            raise BadArtefact(f"{file.path}: tensor {name!r} is missing; use a complete model")
     for name, tensor in file.tensors.items():
         if name not in wanted:
             raise BadArtefact(f"{file.path}: tensor {name!r} is unknown; use a plain Llama graph")

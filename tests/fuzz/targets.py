@@ -14,6 +14,7 @@ from apps.engine.config import read_config
 from apps.engine.detokenizer import Detokenizer
 from apps.engine.errors import BadArtefact, BadRequest, BadText
 from apps.engine.gguf import Gguf
+from apps.engine.model import check
 from apps.engine.stops import Stops
 from apps.engine.tokenizer import Tokenizer, read_tokenizer
 from tests.unit.engine.tiny_gguf import gguf, tiny_metadata, write
@@ -40,7 +41,7 @@ def gguf_target(data: bytes) -> None:
             if np.prod(tensor.shape) <= _LARGEST:
                 tensor.read(np.empty(tensor.shape, np.float32))
         with suppress(BadArtefact):
-            read_config(file)
+            check(file, read_config(file))
         tokenizer = read_tokenizer(file)
         with suppress(BadText):
             _check_tokens(tokenizer, "the 12 é\n")

@@ -277,6 +277,7 @@ def changed(**changes: Any) -> bytes:
         (changed(general__architecture="gpt2"), "architecture 'gpt2'"),
         (changed(llama__block_count=3), "'blk.2."),
         (changed(llama__block_count=0), "'llama.block_count' is 0"),
+        (changed(llama__block_count=1 << 20), "'llama.block_count' is 1048576, but there are 20"),
         (changed(llama__embedding_length=128), "shape"),
         (changed(llama__attention__head_count_kv=3), "3 KV heads"),
         (changed(tokenizer__ggml__model="t5"), "tokeniser 't5'"),
