@@ -39,7 +39,17 @@ def test_bench_reports_medians_with_their_ranges(
     assert 0 < low <= report["decode_per_s"] <= high
     assert report["anonymous_mb"] > 0
     assert main(asked) == 0
-    assert "first_token_s" in capsys.readouterr().out
+    assert "first_token_ms" in capsys.readouterr().out
+
+
+def test_bench_makes_room_for_all_its_sessions(
+    tiny_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["bench", str(tiny_path), "--rounds", "1", "--tokens", "8", "--prompt-tokens", "400"]
+    assert main([*asked, "--sessions", "7", "--output", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["sessions"] == 7
+    assert report["pool_tokens"] >= 7 * 408
 
 
 @pytest.mark.parametrize(
@@ -49,7 +59,8 @@ def test_bench_reports_medians_with_their_ranges(
         ["generate", "FILE", "--prompt", "x " * 600],
         ["generate", "FILE", "--prompt", "x", "--max-tokens", "0"],
         ["generate", "FILE", "--prompt", "x", "--temperature", "-1"],
-        ["bench", "FILE", "--tokens", "1"],
+        ["bench", "FILE", "--tokens", "0"],
+        ["bench", "FILE", "--sessions", "0"],
         ["bench", "FILE", "--prompt-tokens", "9999", "--rounds", "1"],
         ["bench", "FILE", "--threads", "0"],
     ],
