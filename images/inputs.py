@@ -65,7 +65,7 @@ def inputs_hash(entries: Iterable[tuple[str, str, str]]) -> str:
 
 
 def entries_of_tree(root: Path, inputs: Sequence[str]) -> list[Entry]:
-    """The entries below `root` that `inputs` names, from the files; what was made of them is left out."""
+    """The entries below `root` that `inputs` names, from the files; nothing made of them is one."""
     found: dict[str, Entry] = {}
     for top in inputs:
         start = root / top
@@ -79,7 +79,7 @@ def entries_of_tree(root: Path, inputs: Sequence[str]) -> list[Entry]:
 
 
 def _walk(folder: Path) -> list[Path]:
-    """Every file and link below `folder`, without what an interpreter or a compiler leaves there."""
+    """Every file and link below `folder`, without what interpreter and compiler leave there."""
     files = []
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
