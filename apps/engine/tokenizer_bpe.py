@@ -53,6 +53,7 @@ def _byte_characters() -> list[str]:
 
 _CHARACTERS = _byte_characters()
 _BYTES = {character: byte for byte, character in enumerate(_CHARACTERS)}
+_AS_LATIN1 = str.maketrans(_BYTES)
 _IS_BYTE = np.zeros(1 << 16, bool)
 _IS_BYTE[list(map(ord, _CHARACTERS))] = True
 
@@ -88,7 +89,7 @@ class ByteLevel(Tokenizer):
         text = self._vocabulary.texts[token]
         if self._vocabulary.kinds[token] == USER_DEFINED:
             return text.encode()
-        return bytes(map(_BYTES.__getitem__, text))
+        return text.translate(_AS_LATIN1).encode("latin-1")
 
     def _merge(self, word: str) -> tuple[int, ...]:
         symbols = [_CHARACTERS[byte] for byte in word.encode()]

@@ -17,19 +17,20 @@ class Vocabulary:
     def __init__(self, file: Gguf) -> None:
         self.path = file.path
         self.texts = file.get_list("tokenizer.ggml.tokens", str)
-        self.kinds = file.get_numbers("tokenizer.ggml.token_type", "int")
-        if len(self.texts) != len(self.kinds):
+        kinds = file.get_numbers("tokenizer.ggml.token_type", "int")
+        if len(self.texts) != len(kinds):
             raise BadArtefact(
-                f"{self.path}: {len(self.texts)} tokens but {len(self.kinds)} token types;"
+                f"{self.path}: {len(self.texts)} tokens but {len(kinds)} token types;"
                 " fetch the file again from its source"
             )
-        self.others: list[int] = np.flatnonzero(self.kinds != NORMAL).tolist()
+        self.others: list[int] = np.flatnonzero(kinds != NORMAL).tolist()
         for i in self.others:
-            if not NORMAL < self.kinds[i] <= BYTE:
+            if not NORMAL < kinds[i] <= BYTE:
                 raise BadArtefact(
-                    f"{self.path}: token {self.texts[i]!r} is of type {self.kinds[i]}, possible"
+                    f"{self.path}: token {self.texts[i]!r} is of type {kinds[i]}, possible"
                     f" are {NORMAL} to {BYTE}; fetch the file again from its source"
                 )
+        self.kinds = kinds.astype(np.uint8).tobytes()
         self.normal: dict[str, int] = dict(zip(self.texts, range(len(self.texts)), strict=True))
         if len(self.normal) != len(self.texts):
             twice = next(text for i, text in enumerate(self.texts) if self.normal[text] != i)
