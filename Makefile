@@ -16,7 +16,7 @@ START_CLUSTER := @echo "using the cluster of KUBECONFIG=$(KUBECONFIG)"
 endif
 
 .PHONY: help packages run up demo down check test unit integration cluster images verify-images \
-        lock format bench-split bench-undo bench-engine bench-logits bench-attention fuzz
+        lock format bench-split bench-undo bench-engine bench-logits bench-attention bench-pool fuzz
 
 help: ## what each target does
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -81,6 +81,9 @@ bench-engine: packages tests/.packages ## speed beside llama.cpp (the first run 
 
 bench-logits: packages tests/.packages ## logits and perplexity against float64, beside llama.cpp
 	$(PYTHON) -m tests.bench.logits
+
+bench-pool: packages ## how well 1,000 mixed sessions use the KV pool, beside a buffer each
+	$(PYTHON) -m tests.bench.pool
 
 bench-attention: packages ## block-wise attention against the unblocked form, 128 to 8,192 tokens
 	$(PYTHON) -m tests.bench.attention
