@@ -9,7 +9,8 @@ from apps.engine.config import Config, read_config
 from apps.engine.errors import BadArtefact
 from apps.engine.gguf import Check, Gguf
 from apps.engine.rotary import FACTORS
-from apps.engine.tokenizer import Tokenizer, read_tokenizer
+from apps.engine.tokenizer import Tokenizer
+from apps.engine.tokenizer_kinds import read_tokenizer
 
 _OPTIONAL = {"output.weight", FACTORS}
 

@@ -7,7 +7,6 @@ of these ten characters. Only `control` gives the special one.
 from abc import ABC, abstractmethod
 
 from apps.engine.errors import BadArtefact, BadText
-from apps.engine.gguf import Gguf
 from apps.engine.vocabulary import CONTROL, UNKNOWN, UNUSED, Vocabulary
 
 _NO_TEXT = (CONTROL, UNKNOWN, UNUSED)
@@ -64,22 +63,3 @@ class Tokenizer(ABC):
 def no_token(character: str) -> BadText:
     """The refusal of a character that no token can say."""
     return BadText(f"the model has no token for U+{ord(character):04X}; leave this character out")
-
-
-def read_tokenizer(file: Gguf) -> Tokenizer:
-    """The tokeniser that the metadata describes.
-
-    Errors: `BadArtefact` for another kind, and for a vocabulary that does not fit its kind.
-    """
-    # Each kind builds on this module.
-    from apps.engine.tokenizer_bpe import ByteLevel
-    from apps.engine.tokenizer_spm import SentencePiece
-
-    kinds = {"gpt2": ByteLevel, "llama": SentencePiece}
-    kind = file.get("tokenizer.ggml.model", str)
-    if kind not in kinds:
-        raise BadArtefact(
-            f"{file.path}: tokeniser {kind!r} (tokenizer.ggml.model) is not supported;"
-            f" use a model with one of {', '.join(kinds)}"
-        )
-    return kinds[kind](file)

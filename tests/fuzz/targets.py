@@ -16,7 +16,8 @@ from apps.engine.errors import BadArtefact, BadRequest, BadText
 from apps.engine.gguf import Gguf
 from apps.engine.model import check
 from apps.engine.stops import Stops
-from apps.engine.tokenizer import Tokenizer, read_tokenizer
+from apps.engine.tokenizer import Tokenizer
+from apps.engine.tokenizer_kinds import read_tokenizer
 from tests.unit.engine.tiny_gguf import gguf, tiny_metadata, write
 
 _LARGEST = 1 << 16

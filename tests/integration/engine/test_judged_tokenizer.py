@@ -12,8 +12,9 @@ import tokenizers
 from apps.engine.errors import BadText
 from apps.engine.gguf import Gguf
 from apps.engine.model import default_path
-from apps.engine.tokenizer import Tokenizer, read_tokenizer
+from apps.engine.tokenizer import Tokenizer
 from apps.engine.tokenizer_bpe import PRE
+from apps.engine.tokenizer_kinds import read_tokenizer
 from tests.unit.engine.random_text import random_text
 from tests.unit.engine.reference_tokenizer import pre_tokenizer, reference_tokenizer
 from tests.unit.engine.tiny_gguf import gguf, write

@@ -11,7 +11,8 @@ import sentencepiece
 
 from apps.engine.errors import BadArtefact, BadText
 from apps.engine.gguf import Gguf
-from apps.engine.tokenizer import Tokenizer, read_tokenizer
+from apps.engine.tokenizer import Tokenizer
+from apps.engine.tokenizer_kinds import read_tokenizer
 from tests.unit.engine.random_text import random_text
 from tests.unit.engine.tiny_gguf import gguf, write
 
