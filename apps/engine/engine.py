@@ -11,7 +11,8 @@ from apps.engine.errors import BadRequest, EngineError, Forked, PromptTooLong
 from apps.engine.model import Model
 from apps.engine.pages import Usage
 from apps.engine.pool import Pool
-from apps.engine.sampler import F32, Sampler
+from apps.engine.quant import F32
+from apps.engine.sampler import Sampler
 from apps.engine.scheduler import Part, Scheduler, Step
 from apps.engine.sequence import Output, Sequence
 

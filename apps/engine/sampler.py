@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from apps.engine.errors import BadLogits, BadRequest
+from apps.engine.quant import F32
 
-F32 = npt.NDArray[np.float32]
 _MAX_SEED = 1 << 64
 # Tokens e^40 times less likely than the first are never drawn: sorting them takes milliseconds.
 _NEVER = np.float32(40)

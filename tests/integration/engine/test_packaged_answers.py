@@ -7,7 +7,7 @@ import pytest
 
 from apps.engine import Engine, Generator, Model, Piece, Sampler, Sampling, Turn, default_path
 from apps.engine.core import PAGE, Core, Slice
-from apps.engine.sampler import F32
+from apps.engine.quant import F32
 from apps.gateway.numbers import numbers, unsupported
 
 

@@ -7,7 +7,7 @@ from hashlib import blake2b
 import numpy as np
 
 from apps.engine.core import PAGE, Slice
-from apps.engine.sampler import F32
+from apps.engine.quant import F32
 
 VOCABULARY = 266
 EMPTY = -1

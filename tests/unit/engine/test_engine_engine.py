@@ -12,7 +12,8 @@ import pytest
 from apps.engine.engine import Engine
 from apps.engine.errors import BadRequest, Busy, EngineError, Forked, PromptTooLong
 from apps.engine.model import Model
-from apps.engine.sampler import F32, Sampler
+from apps.engine.quant import F32
+from apps.engine.sampler import Sampler
 from apps.engine.sequence import Served
 from tests.unit.engine.fake_core import FakeCore, logits_after
 

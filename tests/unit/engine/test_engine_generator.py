@@ -12,7 +12,8 @@ from apps.engine.engine import Engine
 from apps.engine.errors import BadRequest, BadText, PromptTooLong
 from apps.engine.generator import Generator
 from apps.engine.model import Model
-from apps.engine.sampler import F32, Sampling
+from apps.engine.quant import F32
+from apps.engine.sampler import Sampling
 from apps.engine.stream import NO_TOKEN, Piece
 from apps.gateway.numbers import numbers, unsupported
 from tests.unit.engine.fake_core import VOCABULARY, FakeCore
