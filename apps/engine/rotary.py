@@ -66,8 +66,13 @@ def read_rotary(file: Gguf, rotated: int, context: int) -> Rotary:
 def _factors(file: Gguf, rotated: int) -> F64:
     """What each frequency is divided by, [rotated / 2]."""
     factors = np.ones(rotated // 2, np.float32)
-    if FACTORS in file.tensors:
-        file.tensors[FACTORS].read(factors)
+    if (tensor := file.tensors.get(FACTORS)) is not None:
+        if tensor.format.name != "F32" or tensor.shape != factors.shape:
+            raise BadArtefact(
+                f"{file.path}: tensor {FACTORS!r} is {tensor.format.name} {list(tensor.shape)},"
+                f" F32 {list(factors.shape)} is needed; use a matching file"
+            )
+        factors = tensor.raw.view("<f4")
         if not (np.isfinite(factors) & (factors > 0)).all():
             raise BadArtefact(
                 f"{file.path}: tensor {FACTORS!r} has a value that is not above 0;"

@@ -7,8 +7,7 @@ from mmap import mmap
 import numpy as np
 
 from apps.engine._cursor import Cursor
-from apps.engine.errors import BadArtefact
-from apps.engine.quant import F32, FORMATS, Bytes, Format
+from apps.engine.quant import FORMATS, Bytes, Format
 
 _MAX_WEIGHTS = 1 << 40
 _MAX_NAME = 64
@@ -38,15 +37,6 @@ class Tensor:
     shape: tuple[int, ...]
     offset: int
     raw: Bytes
-
-    def read(self, out: F32) -> None:
-        """Write the values into `out`, a C-contiguous float32 array of `shape`."""
-        if out.shape != self.shape or not out.flags.c_contiguous:
-            raise BadArtefact(
-                f"tensor {self.name!r} has shape {list(self.shape)}, the place for it"
-                f" {list(out.shape)}; use a model of the supported architecture"
-            )
-        self.format.convert(self.raw, out.reshape(-1, self.format.weights))
 
 
 def read_header(cursor: Cursor, alignment: int) -> Header:
