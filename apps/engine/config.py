@@ -42,10 +42,6 @@ class Config:
     epsilon: float
     rotary: Rotary
 
-    @property
-    def rope_base(self) -> float:
-        return self.rotary.base
-
 
 def read_config(file: Gguf) -> Config:
     """Read and check the sizes. Errors: `BadArtefact` names the metadata key."""
