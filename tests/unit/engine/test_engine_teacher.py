@@ -52,5 +52,5 @@ def test_fed_with_text_the_core_is_as_near_to_float64_as_int8_allows(
         exact.see(expected, expected, tokens)
     assert len(judgement.agreed) == len(corpus()) * POSITIONS >= 256
     assert judgement.rms < 0.25
-    assert judgement.argmax > 0.93
+    assert judgement.argmax > 0.9
     assert np.log(judgement.perplexity / exact.perplexity) == pytest.approx(0, abs=0.02)
