@@ -11,9 +11,12 @@ import numpy.typing as npt
 from apps.engine.errors import BadLogits, BadRequest
 from apps.engine.quant import F32
 
+Places = npt.NDArray[np.intp]
+
 _MAX_SEED = 1 << 64
-# Tokens e^40 times less likely than the first are never drawn: sorting them takes milliseconds.
+# Tokens e^40 times less likely than the first are never drawn.
 _NEVER = np.float32(40)
+_FEW = 1024
 
 
 @dataclass(frozen=True)
@@ -116,22 +119,40 @@ class Sampler:
 
     def _draw(self, scores: F32) -> int:
         """One token by its probability among those that the filters leave."""
-        order = self._most_likely(scores)
-        weights = np.exp(
-            (scores[order].astype(np.float64) - float(scores[order[0]])) / self._how.temperature
-        )
-        sums = weights.cumsum()
-        # The first token is always kept: it is the first to reach any part of the mass.
-        kept = int(np.searchsorted(sums, self._how.top_p * sums[-1])) + 1
-        kept = min(kept, int((weights >= self._how.min_p).sum()))
-        point = (int(self._random.random_raw()) >> 11) * 2.0**-53 * sums[kept - 1]
-        return int(order[min(int(np.searchsorted(sums[:kept], point, "right")), kept - 1)])
+        how, most = self._how, scores.max()
+        tokens = np.flatnonzero(scores >= most - _NEVER * how.temperature)
+        if 0 < how.top_k < len(tokens):
+            tokens = tokens[_first(scores[tokens], how.top_k)]
+        weights = np.exp((scores[tokens] - most) / np.float32(how.temperature))
+        likely = weights >= how.min_p
+        if how.top_p < 1:
+            nucleus = np.zeros_like(likely)
+            nucleus[_nucleus(weights, how.top_p)] = True
+            likely &= nucleus
+        tokens, sums = tokens[likely], weights[likely].cumsum(dtype=np.float64)
+        point = (int(self._random.random_raw()) >> 11) * 2.0**-53 * sums[-1]
+        return int(tokens[min(int(np.searchsorted(sums, point, "right")), len(sums) - 1)])
 
-    def _most_likely(self, scores: F32) -> npt.NDArray[np.intp]:
-        """Tokens, the most likely first, the lowest id first among equals."""
-        likely = np.flatnonzero(scores >= scores.max() - _NEVER * self._how.temperature)
-        order = likely[np.argsort(-scores[likely], kind="stable")]
-        return order[: self._how.top_k or None]
+
+def _first(values: F32, count: int) -> Places:
+    """Where the `count` greatest are, the greatest first, the first first among equals."""
+    if count < len(values):
+        places = np.sort(np.argpartition(-values, count - 1)[:count])
+    else:
+        places = np.arange(len(values))
+    return places[np.argsort(-values[places], kind="stable")]
+
+
+def _nucleus(weights: F32, mass: float) -> Places:
+    """Where the fewest weights are that make up this part of the sum."""
+    wanted = mass * weights.sum(dtype=np.float64)
+    # Sorting them all takes as long as computing a token; a few nearly always do.
+    for count in (_FEW, len(weights)):
+        places = _first(weights, count)
+        sums = weights[places].cumsum(dtype=np.float64)
+        if sums[-1] >= wanted:
+            break
+    return places[: int(np.searchsorted(sums, wanted)) + 1]
 
 
 def _check(name: str, value: float, least: float, most: float) -> None:

@@ -62,6 +62,15 @@ def test_a_filter_leaves_these_tokens(how: dict[str, object], left: set[int]) ->
     assert set(draws(400, temperature=1, seed=5, **how)) == left
 
 
+@pytest.mark.parametrize("mass", [0.1, 0.5, 0.9, 0.999])
+def test_the_nucleus_of_a_flat_distribution_is_that_part_of_all_tokens(mass: float) -> None:
+    logits = np.linspace(0, 1e-3, 5000, dtype=np.float32)
+    drawn = draws(300, logits, temperature=1, seed=2, top_p=mass)
+    least = 5000 * (1 - mass)
+    assert min(drawn) >= least - 5
+    assert max(drawn) - min(drawn) > 5000 * mass * 0.9
+
+
 def test_what_a_filter_leaves_keeps_its_proportions() -> None:
     drawn = np.bincount(draws(6000, temperature=1, seed=1, top_k=2), minlength=2) / 6000
     np.testing.assert_allclose(drawn, [0.5 / 0.8, 0.3 / 0.8], atol=0.03)
