@@ -20,6 +20,7 @@ from apps.engine.model import Model
 from apps.engine.native import load
 from apps.engine.plan import Room, plan
 from apps.engine.quant import F32
+from apps.engine.ranges import marked
 from apps.engine.start_up import Progress, StartUp, read_ahead, touch
 from apps.engine.threads import checked, default_threads, exclusive_cpus
 
@@ -121,7 +122,8 @@ class Core:
         done = 0
         for pieces in _steps(work):
             step, wanted = _step(pieces)
-            self._native.run(step, logits[done : done + wanted])
+            with marked("step"):
+                self._native.run(step, logits[done : done + wanted])
             done += wanted
         return logits
 
