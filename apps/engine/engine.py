@@ -18,6 +18,7 @@ from apps.engine.sequence import Output, Sequence
 
 POOL_TOKENS = 2048
 WAITING = 64
+MAX_DEADLINE_S = 86_400
 
 
 class Engine:
@@ -95,15 +96,17 @@ class Engine:
         """
         self._check_process()
         limit = self._limit(prompt, max_tokens)
-        if not deadline_s > 0:
-            raise BadRequest(f"a deadline of {deadline_s} s; give it more than 0")
+        if not 0 < deadline_s <= MAX_DEADLINE_S:
+            raise BadRequest(f"a deadline of {deadline_s} s; choose up to {MAX_DEADLINE_S}")
         sampler.read(prompt)
         sequence = Sequence(
             request, session, prompt, limit, monotonic() + deadline_s, sampler, output
         )
         with self._changed:
             if self._thread is None:
-                raise BadRequest("the engine does not run; put the call inside `with engine:`")
+                raise BadRequest(
+                    "the engine does not run; ask inside `with engine:`, one that has not failed"
+                )
             self._scheduler.add(sequence)
             self._changed.notify_all()
 
@@ -146,16 +149,24 @@ class Engine:
         return min(max_tokens, room)
 
     def _run(self) -> None:
-        while self._thread is threading.current_thread():
-            with self._changed:
-                now = monotonic()
-                _tell(self._scheduler.expire(now))
-                step = self._scheduler.plan()
-                if step is None and self._thread:
-                    deadline = self._scheduler.next_deadline()
-                    self._changed.wait(None if deadline is None else max(0.0, deadline - now))
-            if step:
-                self._compute(step)
+        try:
+            while self._thread is threading.current_thread():
+                self._turn()
+        except Exception as error:  # nobody may wait for a thread that is gone
+            self._thread = None
+            self._fail(self._scheduler.sequences, error)
+
+    def _turn(self) -> None:
+        """Compute a step, or wait until there may be one."""
+        with self._changed:
+            now = monotonic()
+            _tell(self._scheduler.expire(now))
+            step = self._scheduler.plan()
+            if step is None and self._thread:
+                deadline = self._scheduler.next_deadline()
+                self._changed.wait(None if deadline is None else max(0.0, deadline - now))
+        if step:
+            self._compute(step)
 
     def _compute(self, step: Step) -> None:
         work = [

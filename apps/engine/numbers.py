@@ -25,7 +25,7 @@ Mask = npt.NDArray[np.bool_]
 _NUMBER = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?")
 _SEPARATORS = ".,"
 _LONGEST = 32
-_NEVER = 1 << 30
+_NEVER = 1 << 14
 
 
 @dataclass(eq=False)
@@ -87,7 +87,7 @@ class Only:
         for form in allowed:
             self._root.grow(form)
         self._state = State()
-        self._needs: dict[State, npt.NDArray[np.int32]] = {}
+        self._needs: dict[State, npt.NDArray[np.int16]] = {}
         singles = {data for data in numbers.bytes if len(data) == 1}
         if missing := {c for form in allowed for c in form if c.encode() not in singles}:
             raise BadRequest(
@@ -107,9 +107,9 @@ class Only:
         assert state is not None
         self._state = state
 
-    def _need(self, state: State) -> npt.NDArray[np.int32]:
+    def _need(self, state: State) -> npt.NDArray[np.int16]:
         """[vocabulary] the bytes that must follow each token; `_NEVER` if it may not come."""
-        need = np.where(self._numbers.plain & (state.left == 0), 0, _NEVER).astype(np.int32)
+        need = np.where(self._numbers.plain & (state.left == 0), 0, _NEVER).astype(np.int16)
         for token in self._numbers.others:
             if after := self._walk(state, self._numbers.bytes[token]):
                 need[token] = after.left

@@ -14,6 +14,7 @@ from apps.engine.errors import BadRequest, Busy, EngineError, Forked, PromptTooL
 from apps.engine.model import Model
 from apps.engine.quant import F32
 from apps.engine.sampler import Sampler
+from apps.engine.scheduler import Scheduler
 from apps.engine.sequence import Served
 from tests.unit.engine.fake_core import FakeCore, logits_after
 
@@ -131,7 +132,7 @@ def test_a_prompt_without_room_for_a_token_is_refused(engine: Engine) -> None:
 
 @pytest.mark.parametrize(
     ("prompt", "limit", "deadline"), [([], 5, 1), (PROMPT, 0, 1), ([-1], 5, 1), ([9999], 5, 1),
-     (PROMPT, 5, 0), (PROMPT, 5, float("nan"))]
+     (PROMPT, 5, 0), (PROMPT, 5, float("nan")), (PROMPT, 5, float("inf"))]
 )  # fmt: skip
 def test_an_impossible_request_is_refused(
     engine: Engine, prompt: list[int], limit: int, deadline: float
@@ -239,6 +240,22 @@ def test_a_failed_step_fails_those_in_it_and_the_engine_goes_on(
     assert isinstance(finished(ear).error, MemoryError)
     core.fails = None
     assert finished(ask(engine)[0]).finish == "length"
+
+
+def test_an_engine_that_cannot_go_on_says_so_to_everybody(
+    tiny: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Scheduler) -> None:
+        raise RuntimeError("the books are wrong")
+
+    with Engine(tiny, FakeCore()) as engine:  # type: ignore[arg-type]
+        waiting, _ = ask(engine, PROMPT, 50, room=1)
+        assert waiting.heard.acquire(timeout=20)
+        monkeypatch.setattr(Scheduler, "plan", broken)
+        engine.wake()
+        assert isinstance(finished(waiting).error, RuntimeError)
+        with pytest.raises(BadRequest, match="does not run"):
+            ask(engine)
 
 
 def test_nothing_is_live_when_all_have_ended(engine: Engine) -> None:
