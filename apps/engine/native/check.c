@@ -94,6 +94,7 @@ static const char *wrong_product(const Plan *plan, const Op *op, char line[LINE]
   }
   if (!op->to_logits)
     return wrong_rows(plan, "target", op->target, op->target_width, end, line);
+  if (!op->selected) REFUSE("logits have a row for each wanted one, the product for every row");
   if (op->target_width != plan->sizes.vocabulary || end > plan->sizes.vocabulary)
     REFUSE("logits have %lld values, the product gives %lld in rows of %lld",
            L(plan->sizes.vocabulary), L(end), L(op->target_width));

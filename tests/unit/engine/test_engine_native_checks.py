@@ -110,6 +110,13 @@ def test_a_matrix_that_cannot_be_is_refused(
         make(good)
 
 
+def test_logits_of_rows_that_nobody_wants_are_refused(good: dict[str, Any]) -> None:
+    assert good["ops"]["to_logits"][-1] == good["ops"]["selected"][-1] == 1
+    good["ops"]["selected"][-1] = 0
+    with pytest.raises(ValueError, match=r"operation \d+ \(product\): logits have a row"):
+        make(good)
+
+
 def test_an_operation_of_no_kind_is_refused(good: dict[str, Any]) -> None:
     for kind in (-1, len(Kind)):
         good["ops"]["kind"][3] = kind
