@@ -98,6 +98,8 @@ class Scheduler:
         parts = [self._part(sequence, 1) for sequence in writing]
         left = (CHUNK_SHARED if writing else CHUNK_ALONE) - len(parts)
         for sequence in ready:
+            if left < 1:
+                break
             if not sequence.made and (count := self._chunk(sequence, left)) > 0:
                 parts.append(self._part(sequence, count))
                 left -= count

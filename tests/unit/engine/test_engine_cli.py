@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,19 @@ def test_generate_as_json_is_one_object_and_seeded(
         reports.append(json.loads(capsys.readouterr().out))
     assert reports[0]["tokens"] == reports[1]["tokens"] != reports[2]["tokens"]
     assert reports[0]["finish"] in ("stop", "length")
+
+
+def test_generate_ends_before_a_stop_string_and_keeps_to_the_numbers(
+    tiny_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["generate", str(tiny_path), "--prompt", "Hi", "--max-tokens", "40", "--output", "json",
+             "--temperature", "10"]  # fmt: skip
+    assert main([*asked, "--numbers-of", "8.5"]) == 0
+    free = json.loads(capsys.readouterr().out)["text"]
+    assert set(re.findall(r"[0-9]+(?:\.[0-9]+)?", free)) <= {"8.5"}
+    assert main([*asked, "--numbers-of", "8.5", "--stop", free[4:7]]) == 0
+    stopped = json.loads(capsys.readouterr().out)
+    assert (stopped["text"], stopped["finish"]) == (free[: free.index(free[4:7])], "stop")
 
 
 def test_bench_reports_medians_with_their_ranges(
@@ -59,6 +73,10 @@ def test_bench_makes_room_for_all_its_sessions(
         ["generate", "FILE", "--prompt", "x " * 600],
         ["generate", "FILE", "--prompt", "x", "--max-tokens", "0"],
         ["generate", "FILE", "--prompt", "x", "--temperature", "-1"],
+        ["generate", "FILE", "--prompt", "x", "--top-p", "0"],
+        ["generate", "FILE", "--prompt", "x", "--stop", ""],
+        ["generate", "FILE", "--prompt", "x", "--deadline-s", "0"],
+        ["generate", "FILE", "--prompt", "x", "--pool-tokens", "3"],
         ["bench", "FILE", "--tokens", "0"],
         ["bench", "FILE", "--sessions", "0"],
         ["bench", "FILE", "--prompt-tokens", "9999", "--rounds", "1"],
