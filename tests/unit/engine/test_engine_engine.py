@@ -174,6 +174,29 @@ def test_a_stop_takes_effect_before_the_next_token(engine: Engine, core: FakeCor
     assert engine.stop("s") == 0
 
 
+def test_a_token_that_was_chosen_when_the_stop_came_is_not_heard(engine: Engine) -> None:
+    class Stopping(Scripted):
+        def choose(self, logits: F32, left: int) -> int:
+            if len(self.seen) == 2:
+                engine.stop("s")
+            return super().choose(logits, left)
+
+    ear = Ear()
+    engine.submit(PROMPT, 5, ear, Stopping(*range(10, 20)), deadline_s=60, session="s")
+    finished(ear)
+    finished(ask(engine, [5, 6], 5)[0])
+    assert (ear.tokens, ear.finish) == ([10, 11], "cancelled")
+
+
+@pytest.mark.parametrize("length", range(13, 18))
+def test_a_sequence_has_room_for_every_token_wherever_its_pages_end(
+    engine: Engine, length: int
+) -> None:
+    for limit in (1, 2, 3, 20):
+        ear = finished(ask(engine, [length] * length, limit)[0])
+        assert (len(ear.tokens), ear.finish) == (limit, "length")
+
+
 def test_a_cancel_ends_only_its_own(engine: Engine, core: FakeCore) -> None:
     core.pause.clear()
     one, _ = ask(engine, PROMPT, 50, session="s")

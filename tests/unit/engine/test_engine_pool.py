@@ -72,6 +72,16 @@ def test_a_session_that_comes_back_goes_on_in_its_own_last_page() -> None:
     assert len(table.pages) == 2
 
 
+def test_a_session_that_comes_back_twice_at_once_writes_to_two_pages() -> None:
+    books = pool(8)
+    books.close(run(books, [1, 2, 3, 4, 5], [6]), "a")
+    tables = [books.open([1, 2, 3, 4, 5, 6, 7], 9, "a") for _ in range(2)]
+    for table in tables:
+        books.extend(table, 1)
+    assert [table.length for table in tables] == [6, 4]
+    assert tables[0].pages[1] != tables[1].pages[1]
+
+
 def test_a_session_that_says_something_else_keeps_only_whole_pages() -> None:
     books = pool(8)
     books.close(run(books, [1, 2, 3, 4, 5], [6]), "a")
