@@ -85,8 +85,8 @@ def _build(place: Path, flags: tuple[str, ...]) -> None:
     _run(log, cmake, "--build", work / "out", "--target", "llama", path=place / "bin")
     (site,) = (place / "lib").glob("python*/site-packages")
     shutil.copytree(source / "llama_cpp", site / "llama_cpp")
-    for library in (work / "out" / "bin").glob("*.so*"):
-        shutil.copy2(library, site / "llama_cpp" / "lib")
+    shutil.copytree(work / "out" / "bin", site / "llama_cpp" / "lib", dirs_exist_ok=True)
+    _run(log, place / "bin" / "python", "-c", "import llama_cpp")
     shutil.rmtree(work)
 
 
