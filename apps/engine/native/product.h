@@ -39,31 +39,24 @@ INLINE void one_tile(int format, const uint8_t *rows, size_t stride, const Block
   for (int t = 0; t < count; t++) put(sum[t], out + t * width, height, adds);
 }
 
+/* Any number of rows of activations, as tiles of 8 (where registers hold as many), 4, 2 and 1. */
 INLINE void tiles(int format, const uint8_t *rows, size_t stride, const Block *unpacked,
                   const Activations *all, int64_t count, float *out, int64_t width,
                   int64_t height, bool adds) {
-  for (int64_t at = 0; at < count; at += TILE) {
-    Activations a = *all;
-    size_t before = (size_t)at * a.blocks;
-    a.quants += before * BLOCK, a.scales += before, a.sums += before, a.totals += before;
-#define ROWS(N) \
-  case N: \
-    one_tile(format, rows, stride, unpacked, &a, N, out + at * width, width, height, adds); \
-    break;
-    switch (count - at < TILE ? count - at : TILE) {
-      ROWS(1)
-      ROWS(2)
-      ROWS(3)
-      ROWS(4)
-#if TILE == 8
-      ROWS(5)
-      ROWS(6)
-      ROWS(7)
-      ROWS(8)
-#endif
-    }
-#undef ROWS
+  Activations a = *all;
+#define TILES_OF(N) \
+  for (; count >= N; count -= N, out += N * width) { \
+    one_tile(format, rows, stride, unpacked, &a, N, out, width, height, adds); \
+    a.quants += N * a.blocks * BLOCK; \
+    a.scales += N * a.blocks, a.sums += N * a.blocks, a.totals += N * a.blocks; \
   }
+#if TILE == 8
+  TILES_OF(8)
+#endif
+  TILES_OF(4)
+  TILES_OF(2)
+  TILES_OF(1)
+#undef TILES_OF
 }
 
 INLINE void product_of_blocks(int format, const Matrix *m, const uint8_t *weights, int64_t first,
