@@ -76,7 +76,7 @@ bench-split: up ## 10,000 lookups at 1, 12, 50 and 99 %
 bench-undo: up ## 20 undos under load, mid-split and after promotion
 	$(PYTHON) -m tests.bench.undo
 
-bench-engine: packages tests/.packages ## speed beside llama.cpp (the first run builds it: 13 minutes)
+bench-engine: packages tests/.packages ## speed beside llama.cpp (the first run builds it: 8 minutes)
 	$(PYTHON) -m tests.bench.engine
 
 bench-logits: packages tests/.packages ## logits and perplexity against float64, beside llama.cpp

@@ -1,6 +1,7 @@
 """Batches that every attention kernel must compute, and their float64 truth."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +47,7 @@ CASES = [
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Batch:
     """A case as arrays.
 
@@ -62,6 +63,7 @@ class Batch:
     values: tuple[npt.NDArray[np.float16], ...]
 
 
+@cache
 def batch(case: Case) -> Batch:
     """The case with random values; the pages of a sequence lie scattered."""
     random = np.random.default_rng(len(case.name))
@@ -86,6 +88,7 @@ def batch(case: Case) -> Batch:
     return Batch(case, queries, pool, pages, keys, values)
 
 
+@cache
 def truth(given: Batch) -> F64:
     """Attention [queries, heads, head] of one query and one head at a time."""
     out, row = np.empty(given.queries.shape), 0

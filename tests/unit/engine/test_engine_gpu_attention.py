@@ -18,6 +18,9 @@ from apps.engine.gpu.attention import attend
 from tests.unit.engine.attention_cases import CASES, PAGE, Batch, Case, batch, truth
 from tests.unit.engine.host_tensor import HostTensor
 
+# The interpreter reads its own scalars in a way that numpy 1.25 began to warn of.
+pytestmark = pytest.mark.filterwarnings("ignore:Conversion of an array:DeprecationWarning")
+
 COMPILE = """
 import sys
 from triton import compile
