@@ -51,7 +51,8 @@ def test_the_kernels_tests_pass_under_sanitizers(module: Path) -> None:
         "PYTHONMALLOC": "malloc",
         VARIABLE: str(module),
     }
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.integration.engine.sanitized"]
+    # -s: a report must not be lost with the captured output of a process that it ends.
+    command = [sys.executable, "-m", "pytest", "-qs", "-p", "tests.integration.engine.sanitized"]
     done = subprocess.run(
         [*command, "-k", NOT_HERE, *TESTS],
         cwd=ROOT,
