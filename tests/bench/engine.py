@@ -1,10 +1,10 @@
 """`make bench-engine`: our core and llama.cpp on the same file, in turn, in the same run.
 
 Each has a process of its own, the same threads and a context of 2,048 tokens. A round starts both
-anew (load), then measures each in turn: decode (128 tokens after 128), prefill (512), first token
-(128, warm); then again beside a busy process on one core; then ours alone: with the AVX2 kernels,
-4 sessions at once, and two engines at once. Medians of the rounds; a ratio is the median of the
-rounds' ratios.
+anew (load; ours also in two parts: opening with its checks and tokeniser, and the core), then
+measures each in turn: decode (128 tokens after 128), prefill (512), first token (128, warm); then
+again beside a busy process on one core; then ours alone: 4 sessions in common steps, two engines
+at once, and the AVX2 kernels. Medians of the rounds; a ratio is the median of the rounds' ratios.
 """
 
 import argparse
@@ -74,6 +74,7 @@ def one_round(contest: Contest, number: int) -> Figures:
         for end, contestant in pair:
             figures["load_s" + end] = contestant.loaded["load_s"]
             contest.first_token(contestant)
+        figures |= ours.ask("loading")
         if number % 2:
             pair.reverse()
         for end, contestant in pair:
