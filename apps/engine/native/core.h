@@ -119,9 +119,11 @@ typedef struct {
                  const Segment *, Mix *out, float *scores);
   void (*merge)(Mix *into, const Mix *next, int64_t head);
   void (*mixed)(const Mix *, int64_t head, float *out);
-  /* Rows [first, first + GROUP) of a matrix times activation rows [0, count). */
+  /* Rows [first, first + GROUP) of a matrix times activation rows [0, count). Meanwhile as many
+   * bytes are fetched from `next`, which is where a later call will read. */
   void (*product)(const Matrix *, const uint8_t *weights, int64_t first, const Activations *,
-                  int64_t count, float *out, int64_t out_width, bool add, uint8_t *scratch);
+                  int64_t count, float *out, int64_t out_width, bool add, uint8_t *scratch,
+                  const uint8_t *next);
 } Kernels;
 
 extern const Kernels PORTABLE, AVX2, AVX512VNNI;
@@ -161,7 +163,13 @@ const char *wrong_step(const Plan *, const Step *, int64_t pages, char line[LINE
 
 /* Pieces of work of one operation in a step, and the work itself. */
 int64_t units(const Plan *, const Op *, const Step *);
-void perform(const Plan *, const Op *, const Step *, int64_t first, int64_t last, int thread);
+/* The units [first, last) of a range that ends at `end`, for one of `threads`. */
+void perform(const Plan *, const Op *, const Step *, int64_t first, int64_t last, int64_t end,
+             int thread, int threads);
+/* Where the units of a thread begin, if nobody is late. */
+static inline int64_t first_unit(int64_t units, int thread, int threads) {
+  return (units * thread + threads - 1) / threads;
+}
 size_t scratch_bytes(const Plan *);
 
 /* Bytes of the activations of `rows` rows; `at` is cut up into `out` unless it is NULL. */

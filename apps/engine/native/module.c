@@ -27,9 +27,10 @@ typedef struct {
   const Step *step;
 } Context;
 
-static void work(const void *context, int64_t op, int64_t first, int64_t last, int thread) {
+static void work(const void *context, int64_t op, int64_t first, int64_t last, int64_t end,
+                 int thread, int threads) {
   const Context *c = context;
-  perform(c->plan, &c->plan->ops[op], c->step, first, last, thread);
+  perform(c->plan, &c->plan->ops[op], c->step, first, last, end, thread, threads);
 }
 
 static void release(Core *core) {

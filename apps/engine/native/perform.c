@@ -1,7 +1,8 @@
 /* The operations of a plan, cut into units that any thread may take in any order. */
 #include "core.h"
 
-#include <math.h>
+/* Bytes of weights between what a thread reads and what it fetches: what memory is slower by. */
+enum { FETCH = 16 << 10 };
 
 size_t activations(uint8_t *at, size_t rows, size_t columns, Activations *out) {
   size_t width = padded(columns, LANES), blocks = columns % BLOCK ? 0 : columns / BLOCK;
@@ -50,14 +51,34 @@ int64_t units(const Plan *plan, const Op *op, const Step *step) {
   }
 }
 
-static void product(const Plan *plan, const Op *op, const Step *step, int64_t unit,
-                    uint8_t *scratch) {
+/* Where the weights of a unit lie, or of one that is past the end of its operation: then those
+ * that this thread reads first in the next product. It may name anything, it is only fetched. */
+static const uint8_t *weights_of(const Plan *plan, const Op *op, const Step *step, int64_t unit,
+                                 int64_t end, int thread, int threads) {
+  if (unit >= end) {
+    do
+      if (++op == plan->ops + plan->count) return plan->memory.weights;
+    while (op->kind != PRODUCT);
+    unit = first_unit(units(plan, op, step), thread, threads) + unit - end;
+  }
   const Matrix *part = op->part;
-  while (unit >= groups(part)) unit -= groups(part++);
+  while (unit >= groups(part) && part < op->part + PARTS - 1) unit -= groups(part++);
+  return plan->memory.weights + part->offset +
+         (size_t)(unit * GROUP) * row_bytes(part->format, (size_t)part->columns);
+}
+
+static void product(const Plan *plan, const Op *op, const Step *step, int64_t unit, int64_t end,
+                    int thread, int threads, uint8_t *scratch) {
+  const Matrix *part = op->part;
+  int64_t group = unit;
+  while (group >= groups(part)) group -= groups(part++);
   Activations a = activations_at(plan, op->source, part->columns);
   float *out = op->to_logits ? step->logits : row_at(plan, op->target, 0, 0);
-  plan->kernels->product(part, plan->memory.weights, unit * GROUP, &a, rows_of(op, step), out,
-                         op->target_width, op->add, scratch);
+  size_t bytes = GROUP * row_bytes(part->format, (size_t)part->columns);
+  int64_t ahead = 1 + FETCH / (int64_t)bytes;
+  const uint8_t *next = weights_of(plan, op, step, unit + ahead, end, thread, threads);
+  plan->kernels->product(part, plan->memory.weights, group * GROUP, &a, rows_of(op, step), out,
+                         op->target_width, op->add, scratch, next);
 }
 
 /* Keys and values of one KV head on one page. */
@@ -169,7 +190,7 @@ static void gate(const Plan *plan, const Op *op, int64_t row) {
 }
 
 void perform(const Plan *plan, const Op *op, const Step *step, int64_t first, int64_t last,
-             int thread) {
+             int64_t end, int thread, int threads) {
   uint8_t *scratch = plan->scratch + (size_t)thread * plan->scratch_bytes;
   for (int64_t unit = first; unit < last; unit++) switch (op->kind) {
     case EMBED:
@@ -177,7 +198,7 @@ void perform(const Plan *plan, const Op *op, const Step *step, int64_t first, in
                            row_at(plan, op->target, op->target_width, unit));
       break;
     case NORM: norm(plan, op, step, unit); break;
-    case PRODUCT: product(plan, op, step, unit, scratch); break;
+    case PRODUCT: product(plan, op, step, unit, end, thread, threads, scratch); break;
     case ROTATE: rotate(plan, op, step, unit); break;
     case ATTEND:
       if (step->split)

@@ -1,6 +1,8 @@
-/* Units are claimed in pieces that shrink towards an operation's end, so that a thread that
- * another process keeps from running delays the rest by one small piece at most. A thread that
- * comes late, even after the step, finds everything claimed and touches nothing.
+/* Each thread has a range of an operation's units, the same in every step, so that it knows which
+ * memory it will read next. It claims half of what is left at a time; when its own range is empty
+ * it claims from the others', so that a thread that another process keeps from running delays the
+ * rest by one piece at most. A thread that comes late, even after the step, finds everything
+ * claimed and touches nothing.
  *
  * Each counter holds the number of its step in the upper half: a counter of an earlier step counts
  * as 0, so none is ever reset, and a late thread cannot take the units of a step that it does not
@@ -8,6 +10,8 @@
  */
 #define _GNU_SOURCE
 #include "threads.h"
+
+#include "core.h"
 
 #include <limits.h>
 #include <linux/futex.h>
@@ -17,6 +21,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,10 +29,13 @@
 enum { SPIN_NS = 50000 };
 
 typedef struct {
-  _Alignas(64) _Atomic uint64_t claimed;
+  _Alignas(64) _Atomic uint64_t units;
   _Atomic uint64_t done;
-  _Atomic uint64_t units;
 } Counter;
+
+typedef struct {
+  _Alignas(64) _Atomic uint64_t claimed;
+} Range;
 
 typedef struct {
   Team *team;
@@ -36,12 +44,13 @@ typedef struct {
 } Worker;
 
 struct Team {
-  Counter *counters;
+  Counter *counters; /* [ops] */
+  Range *ranges;     /* [ops][wanted threads] */
   Worker *workers;
   Perform *perform;
   const void *context;
   int64_t ops;
-  int threads;
+  int threads, started;
   _Alignas(64) _Atomic uint32_t step;
   _Atomic bool stopping;
   _Alignas(64) _Atomic uint32_t event, sleepers;
@@ -98,18 +107,19 @@ static bool begun(Team *team, uint32_t step, int64_t op) {
   return atomic_load(&team->step) != step || atomic_load(&team->stopping);
 }
 
-/* The next units, at most half a thread's share of what is left. */
-static bool claim(Team *team, uint32_t step, int64_t op, uint32_t *first, uint32_t *last) {
-  Counter *c = &team->counters[op];
-  uint64_t seen = atomic_load(&c->claimed), units = atomic_load(&c->units);
-  if ((uint32_t)(units >> 32) != step) return false;
+/* Half of what is left of the range of thread `owner`, which ends at `end`. */
+static bool claim(Team *team, uint32_t step, int64_t op, int owner, uint32_t units,
+                  uint32_t *first, uint32_t *last, uint32_t *end) {
+  Range *range = &team->ranges[op * team->threads + owner];
+  uint32_t begin = (uint32_t)first_unit(units, owner, team->threads);
+  uint64_t seen = atomic_load(&range->claimed);
+  *end = (uint32_t)first_unit(units, owner + 1, team->threads);
   do {
     if (newer((uint32_t)(seen >> 32), step)) return false;
-    *first = (uint32_t)(seen >> 32) == step ? (uint32_t)seen : 0;
-    if (*first >= (uint32_t)units) return false;
-    uint32_t share = ((uint32_t)units - *first) / (2 * (uint32_t)team->threads);
-    *last = *first + (share ? share : 1);
-  } while (!atomic_compare_exchange_weak(&c->claimed, &seen, word(step, *last)));
+    *first = (uint32_t)(seen >> 32) == step ? (uint32_t)seen : begin;
+    if (*first >= *end) return false;
+    *last = *first + (*end - *first + 1) / 2;
+  } while (!atomic_compare_exchange_weak(&range->claimed, &seen, word(step, *last)));
   return true;
 }
 
@@ -125,10 +135,15 @@ static void finish(Team *team, uint32_t step, int64_t op, uint32_t count) {
 
 static void go_through(Team *team, uint32_t step, int thread) {
   for (int64_t op = 0; op < team->ops; op++) {
-    uint32_t first, last;
-    while (claim(team, step, op, &first, &last)) {
-      team->perform(team->context, op, first, last, thread);
-      finish(team, step, op, last - first);
+    uint64_t units = atomic_load(&team->counters[op].units);
+    if ((uint32_t)(units >> 32) != step) return;
+    for (int i = 0; i < team->threads; i++) {
+      uint32_t first, last, end;
+      int owner = (thread + i) % team->threads;
+      while (claim(team, step, op, owner, (uint32_t)units, &first, &last, &end)) {
+        team->perform(team->context, op, first, last, end, thread, team->threads);
+        finish(team, step, op, last - first);
+      }
     }
     await(team, finished, step, op);
   }
@@ -164,11 +179,16 @@ static bool start(Worker *worker) {
 Team *start_team(int threads, int64_t ops, const int *cpus, Perform *perform) {
   Team *team = aligned_alloc(64, sizeof *team);
   if (!team) return NULL;
-  *team = (Team){.perform = perform, .ops = ops, .threads = 1};
-  team->counters = aligned_alloc(64, (size_t)(ops ? ops : 1) * sizeof *team->counters);
+  size_t count = (size_t)ops, ranges = count * (size_t)threads;
+  *team = (Team){.perform = perform, .ops = ops, .threads = threads, .started = 1};
+  team->counters = aligned_alloc(64, count * sizeof *team->counters);
+  team->ranges = aligned_alloc(64, ranges * sizeof *team->ranges);
   team->workers = calloc((size_t)threads, sizeof *team->workers);
-  bool started = team->counters && team->workers;
-  for (int64_t op = 0; op < ops && started; op++) team->counters[op] = (Counter){0};
+  bool started = team->counters && team->ranges && team->workers;
+  if (started) {
+    memset(team->counters, 0, count * sizeof *team->counters);
+    memset(team->ranges, 0, ranges * sizeof *team->ranges);
+  }
   /* A signal is for Python's own threads. */
   sigset_t all, before;
   sigfillset(&all);
@@ -176,7 +196,7 @@ Team *start_team(int threads, int64_t ops, const int *cpus, Perform *perform) {
   for (int i = 1; i < threads && started; i++) {
     team->workers[i] = (Worker){.team = team, .number = i, .cpu = cpus ? cpus[i] : -1};
     started = start(&team->workers[i]);
-    if (started) team->threads++;
+    if (started) team->started++;
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (started) return team;
@@ -200,9 +220,10 @@ void stop_team(Team *team, int forked) {
   atomic_store(&team->stopping, true);
   if (!forked) {
     wake(team);
-    for (int i = 1; i < team->threads; i++) pthread_join(team->workers[i].id, NULL);
+    for (int i = 1; i < team->started; i++) pthread_join(team->workers[i].id, NULL);
   }
   free(team->counters);
+  free(team->ranges);
   free(team->workers);
   free(team);
 }

@@ -6,8 +6,10 @@
 
 typedef struct Team Team;
 
-/* Do the units [first, last) of operation `op` of what `run_team` was given. */
-typedef void Perform(const void *context, int64_t op, int64_t first, int64_t last, int thread);
+/* Do the units [first, last) of operation `op` of what `run_team` was given; they are of a range
+ * that ends at `end`. */
+typedef void Perform(const void *context, int64_t op, int64_t first, int64_t last, int64_t end,
+                     int thread, int threads);
 
 /* `threads` - 1 new threads beside the caller's, each on `cpus[i]` unless that is NULL;
  * NULL if the system has no room for them. */
