@@ -91,8 +91,9 @@ class Core:
         made = plan(self.model, Room(ROWS, self.pages, self.positions))
         turns = _turns(config.rotary.frequencies, config.rotary.magnitude, self.positions)
         values = PAGE * config.head * config.kv_heads * config.layers * self.pages
-        pool = mmap.mmap(-1, 2 * values * 2)
-        work = mmap.mmap(-1, made.work_bytes)
+        # Private, or the kernel would count it as shared memory and not as this process's own.
+        pool = mmap.mmap(-1, 2 * values * 2, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        work = mmap.mmap(-1, made.work_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self.anonymous_bytes = len(pool) + len(work) + turns.nbytes
         self._native = load().Core(
             sizes=made.sizes,

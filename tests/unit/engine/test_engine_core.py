@@ -140,18 +140,21 @@ def test_a_head_of_its_own_and_other_sizes_are_computed(tmp_path: Path) -> None:
 
 def test_weights_are_used_where_they_lie_and_memory_is_stated(packaged: Model) -> None:
     code = (
-        "from apps.engine.core import Core; from apps.engine.model import Model, default_path\n"
+        "from apps.engine.core import Core, Slice\n"
+        "from apps.engine.model import Model, default_path\n"
         "from pathlib import Path\n"
         "def anonymous():\n"
         "    text = Path('/proc/self/status').read_text()\n"
         "    return int(text.split('RssAnon:')[1].split()[0]) * 1024\n"
         "model = Model.open(default_path()); before = anonymous()\n"
         "core = Core(model, pool_tokens=2048)\n"
+        "core.forward([Slice([1] * 2048, 0, range(128), 'none')])\n"
         "print(anonymous() - before, core.anonymous_bytes, anonymous())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     grown, stated, all_of_it = map(int, done.stdout.split())
-    assert grown < stated + (8 << 20)
+    # Every page of the pool was written, so all that is stated is there, and little else.
+    assert stated * 0.8 < grown < stated + (8 << 20)
     assert stated < 70e6
     assert all_of_it < 150e6
 
