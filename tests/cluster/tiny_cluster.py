@@ -323,10 +323,17 @@ class Clients:
             self._stop.wait(max(0.0, following - time.monotonic()))
 
 
-def ask(address: str) -> str:
+def await_answer(address: str) -> None:
+    """Until the node's proxy knows a new Service: a connection begun before never succeeds."""
+    deadline = time.monotonic() + 30
+    while (said := ask(address, timeout=0.5)) not in ("blue", "green"):
+        assert time.monotonic() < deadline, f"{address}: {said}"
+
+
+def ask(address: str, timeout: float = 10) -> str:
     """The lane that answers a new connection, or the error."""
     try:
-        with urllib.request.urlopen(f"http://{address}/", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{address}/", timeout=timeout) as answer:
             return str(answer.headers["X-Switchyard-Lane"])
     except OSError as error:
         return f"{type(error).__name__}: {error}"
@@ -358,6 +365,7 @@ def tiny_rollout(folder: Path) -> Iterator[Tiny]:
         forge.write(RELEASE="1")
         prepare(tiny)
         tiny.run("init", "--lane", "blue")
+        await_answer(tiny.address(names.stable))
         yield tiny
     finally:
         for process in tiny.processes:
