@@ -56,7 +56,7 @@ check: packages ## lint, types and the unit tests but for the slow ones
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy apps rollout images deploy
-	$(PYTHON) -m pytest -q -m 'not slow' tests/unit
+	$(PYTHON) -m pytest -q -n 2 -m 'not slow' tests/unit
 
 integration: packages tests/.packages ## slow unit tests, and tests with a real PostgreSQL, Triton, git, registry and browser
 	$(PYTHON) -m pytest -q -m slow tests/unit

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pytest
 
 from apps.engine.errors import BadRequest
-from apps.engine.gpu.attention import attend
+from apps.engine_gpu.attention import attend
 from tests.unit.engine.attention_cases import CASES, PAGE, Batch, Case, batch, truth
 from tests.unit.engine.host_tensor import HostTensor
 
@@ -29,7 +29,7 @@ import sys
 from triton import compile
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
-from apps.engine.gpu.attention import PAGE, _attention
+from apps.engine_gpu.attention import PAGE, _attention
 kind, rows, capability = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 types = {"queries": "*" + kind, "pool": "*fp16", "tables": "*i32", "firsts": "*i32",
          "starts": "*i32", "out": "*" + kind, "table_width": "i32", "scale": "fp32"}
