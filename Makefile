@@ -16,10 +16,10 @@ START_CLUSTER := @echo "using the cluster of KUBECONFIG=$(KUBECONFIG)"
 endif
 
 .PHONY: help packages run up demo down check test unit integration cluster images verify-images \
-        lock format bench-split bench-undo
+        lock format bench-split bench-undo bench-engine bench-logits bench-attention bench-pool fuzz
 
 help: ## what each target does
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
 .venv/ready: requirements.lock
 	@[ -e /usr/share/doc/python3-venv ] || (apt-get update -q && apt-get install -y -q python3-venv)
@@ -29,6 +29,7 @@ help: ## what each target does
 
 packages: .venv/ready
 	@$(PYTHON) -m deploy.cluster.packages
+	@$(PYTHON) -m apps.engine.native
 
 run: packages ## the assistant on this machine, without Kubernetes (Ctrl-C ends it)
 	$(PYTHON) -m apps.local
@@ -55,7 +56,7 @@ check: packages ## lint, types and the unit tests but for the slow ones
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy apps rollout images deploy
-	$(PYTHON) -m pytest -q -m 'not slow' tests/unit
+	$(PYTHON) -m pytest -q -n 2 -m 'not slow' tests/unit
 
 integration: packages tests/.packages ## slow unit tests, and tests with a real PostgreSQL, Triton, git, registry and browser
 	$(PYTHON) -m pytest -q -m slow tests/unit
@@ -75,6 +76,22 @@ bench-split: up ## 10,000 lookups at 1, 12, 50 and 99 %
 
 bench-undo: up ## 20 undos under load, mid-split and after promotion
 	$(PYTHON) -m tests.bench.undo
+
+bench-engine: packages tests/.packages ## speed beside llama.cpp (the first run builds it: 8 minutes)
+	$(PYTHON) -m tests.bench.engine
+
+bench-logits: packages tests/.packages ## logits and perplexity against float64, beside llama.cpp
+	$(PYTHON) -m tests.bench.logits
+
+bench-pool: packages ## how well 1,000 mixed sessions use the KV pool, beside a buffer each
+	$(PYTHON) -m tests.bench.pool
+
+bench-attention: packages ## block-wise attention against the unblocked form, 128 to 8,192 tokens
+	$(PYTHON) -m tests.bench.attention
+
+RUNS := 100000
+fuzz: packages ## RUNS=100000 runs of each fuzz target: GGUF, tokeniser, detokeniser, stop strings
+	$(PYTHON) -m tests.fuzz --runs $(RUNS)
 
 lock: .venv/ready ## pin every package again, with hashes
 	.venv/bin/uv pip compile --universal --generate-hashes --no-emit-index-url \

@@ -65,7 +65,7 @@ def inputs_hash(entries: Iterable[tuple[str, str, str]]) -> str:
 
 
 def entries_of_tree(root: Path, inputs: Sequence[str]) -> list[Entry]:
-    """The entries below `root` that `inputs` names, from the files; bytecode is left out."""
+    """The entries below `root` that `inputs` names, from the files; nothing made of them is one."""
     found: dict[str, Entry] = {}
     for top in inputs:
         start = root / top
@@ -79,13 +79,13 @@ def entries_of_tree(root: Path, inputs: Sequence[str]) -> list[Entry]:
 
 
 def _walk(folder: Path) -> list[Path]:
-    """Every file and link below `folder`, without what an interpreter leaves there."""
+    """Every file and link below `folder`, without what interpreter and compiler leave there."""
     files = []
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
         links = [name for name in folders if os.path.islink(os.path.join(base, name))]
         for name in sorted(names + links):
-            if not name.endswith(".pyc"):
+            if not name.endswith((".pyc", ".so")):
                 files.append(Path(base, name))
     return files
 

@@ -2,23 +2,28 @@
 
 from apps.engine import Engine, Generator, Model, default_path
 
-generator = Generator(Engine(Model.open(default_path())))
-for piece in generator.stream("What is a deductible?", 48, lambda: False):
-    print(piece.text, end="", flush=True)
+with Engine(Model.open(default_path())) as engine:
+    for piece in Generator(engine).stream("What is a deductible?", 48):
+        print(piece.text, end="", flush=True)
 """
 
+from apps.engine.chat import Turn
 from apps.engine.engine import Engine
 from apps.engine.errors import (
     BadArtefact,
     BadLogits,
     BadRequest,
     BadText,
+    Busy,
     EngineError,
+    Forked,
+    PoolFull,
     PromptTooLong,
 )
-from apps.engine.generator import NO_TOKEN, Generator, Piece
-from apps.engine.model import Model, default_path
-from apps.engine.sampler import Sampler
+from apps.engine.generator import Generator
+from apps.engine.model import Model, default_path, default_trust
+from apps.engine.sampler import Sampler, Sampling
+from apps.engine.stream import NO_TOKEN, Event, Piece, Stream
 
 __all__ = [
     "NO_TOKEN",
@@ -26,12 +31,20 @@ __all__ = [
     "BadLogits",
     "BadRequest",
     "BadText",
+    "Busy",
     "Engine",
     "EngineError",
+    "Event",
+    "Forked",
     "Generator",
     "Model",
     "Piece",
+    "PoolFull",
     "PromptTooLong",
     "Sampler",
+    "Sampling",
+    "Stream",
+    "Turn",
     "default_path",
+    "default_trust",
 ]

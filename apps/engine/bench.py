@@ -3,70 +3,76 @@
 import argparse
 import json
 import os
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
 
-from apps.engine.commands import load, say
-from apps.engine.engine import Engine
+from apps.engine.commands import say
+from apps.engine.core import PAGE, Core, Slice
 from apps.engine.errors import BadRequest
+from apps.engine.model import Model, default_path
 
 _TEXT = "The laboratory report lists each value beside its unit and its reference range. "
 
 
 def bench(arguments: argparse.Namespace) -> None:
     """Measure reading and writing, print a table or one JSON object."""
-    if min(arguments.prompt_tokens, arguments.rounds) < 1 or arguments.tokens < 2:
-        raise BadRequest(
-            "too little to measure; ask for 1 prompt token, 1 round and 2 tokens or more"
-        )
-    engine = load(arguments)
-    rounds = []
-    for number in range(arguments.rounds):
-        rounds.append(_round(engine, arguments.prompt_tokens, arguments.tokens))
-        say(f"round {number + 1} of {arguments.rounds}: {rounds[-1]['decode_per_s']:.1f} tokens/s")
-    columns = {name: [one[name] for one in rounds] for name in rounds[0]}
-    figures = {name: median(column) for name, column in columns.items()}
-    ranges = {name: [min(column), max(column)] for name, column in columns.items()}
-    report = {
-        **figures,
-        "ranges": ranges,
-        "load_s": engine.load_s,
-        "threads": engine.threads,
-        "rounds": arguments.rounds,
-        "prompt_tokens": arguments.prompt_tokens,
-        "tokens": arguments.tokens,
-        "weights_mb": engine.weight_bytes / 1e6,
-        **_memory(),
-        "machine_load": os.getloadavg()[0],
-    }
-    if arguments.output == "json":
-        print(json.dumps(report))
-        return
-    for name, (low, high) in ranges.items():
-        print(f"{name:<20} {figures[name]:8.2f}   ({low:.2f} to {high:.2f})")
-    for name in ("load_s", "weights_mb", "rss_mb", "anonymous_mb", "machine_load"):
-        print(f"{name:<20} {report[name]:8.2f}")
+    sizes = arguments.prompt_tokens, arguments.tokens, arguments.rounds, arguments.sessions
+    if min(sizes) < 1:
+        raise BadRequest("too little to measure; ask for 1 token, 1 round and 1 session or more")
+    begun = perf_counter()
+    model = Model.open(arguments.file or default_path())
+    pages = -(-(arguments.prompt_tokens + arguments.tokens) // PAGE)
+    pool = max(2048, arguments.sessions * pages * PAGE)
+    with closing(Core(model, pool_tokens=pool, threads=arguments.threads, progress=say)) as core:
+        load_s = perf_counter() - begun
+        prompt = _prompt(model, arguments.prompt_tokens)
+        tables = [range(at * pages, (at + 1) * pages) for at in range(arguments.sessions)]
+        _round(core, prompt, 1, tables)  # not measured: the first one meets cold caches
+        rounds = []
+        for number in range(arguments.rounds):
+            rounds.append(_round(core, prompt, arguments.tokens, tables))
+            speed = rounds[-1]["decode_per_s"]
+            say(f"round {number + 1} of {arguments.rounds}: {speed:.1f} tokens/s")
+        fixed = {
+            "load_s": load_s,
+            "isa": core.isa,
+            "threads": core.threads,
+            "pool_tokens": core.pages * PAGE,
+            "sessions": arguments.sessions,
+            "prompt_tokens": arguments.prompt_tokens,
+            "tokens": arguments.tokens,
+            **_memory(),
+            "machine_load": os.getloadavg()[0],
+        }
+    _print(rounds, fixed, arguments.output)
 
 
-def _round(engine: Engine, prompt_tokens: int, tokens: int) -> dict[str, float]:
-    """One prompt read and `tokens` written, an end of turn or not."""
-    encode = engine.model.tokenizer.encode
-    text = _TEXT * (prompt_tokens // 8 + 1)
-    sequence = engine.sequence(encode(text)[:prompt_tokens], tokens)
+def _prompt(model: Model, count: int) -> list[int]:
+    text = _TEXT * (count // 8 + 1)
+    return model.tokenizer.encode(text)[:count]
+
+
+def _round(core: Core, prompt: list[int], tokens: int, tables: list[range]) -> dict[str, float]:
+    """The prompt read into every session, then `tokens` written in each, in common steps."""
+    begun = perf_counter()
+    for own in tables:
+        rows = core.forward([Slice(prompt, 0, own)])
+    read = perf_counter() - begun
+    chosen = [int(rows.argmax())] * len(tables)
     begun, begun_cpu = perf_counter(), process_time()
-    while engine.step(sequence) is None:
-        pass
-    first, first_cpu = perf_counter(), process_time()
-    for _ in range(tokens - 1):
-        engine.step(sequence)
-    wall, cpu = perf_counter() - first, process_time() - first_cpu
+    for at in range(len(prompt), len(prompt) + tokens):
+        pairs = zip(chosen, tables, strict=True)
+        rows = core.forward([Slice([token], at, own) for token, own in pairs])
+        chosen = rows.argmax(axis=1).tolist()
+    wall, cpu = perf_counter() - begun, process_time() - begun_cpu
+    written = tokens * len(tables)
     return {
-        "first_token_s": first - begun,
-        "first_token_cpu_s": first_cpu - begun_cpu,
-        "prefill_per_s": prompt_tokens / (first - begun),
-        "decode_per_s": (tokens - 1) / wall,
-        "decode_per_cpu_s": (tokens - 1) / cpu,
+        "first_token_ms": read / len(tables) * 1e3,
+        "prefill_per_s": len(prompt) * len(tables) / read,
+        "decode_per_s": written / wall,
+        "decode_per_cpu_s": written / cpu,
     }
 
 
@@ -75,6 +81,19 @@ def _memory() -> dict[str, float]:
     lines = Path("/proc/self/status").read_text().splitlines()
     fields = dict(line.split(":", 1) for line in lines)
     return {
-        name: int(fields[key].split()[0]) / 1e3 * 1.024
+        name: int(fields[key].split()[0]) * 1024 / 1e6
         for name, key in (("rss_mb", "VmRSS"), ("anonymous_mb", "RssAnon"))
     }
+
+
+def _print(rounds: list[dict[str, float]], fixed: dict[str, object], output: str) -> None:
+    columns = {name: [one[name] for one in rounds] for name in rounds[0]}
+    if output == "json":
+        figures: dict[str, object] = {name: median(column) for name, column in columns.items()}
+        ranges = {name: [min(column), max(column)] for name, column in columns.items()}
+        print(json.dumps(figures | {"ranges": ranges, "rounds": len(rounds)} | fixed))
+        return
+    for name, column in columns.items():
+        print(f"{name:<20} {median(column):8.2f}   ({min(column):.2f} to {max(column):.2f})")
+    for name, value in fixed.items():
+        print(f"{name:<20} {f'{value:.2f}' if isinstance(value, float) else value:>8}")

@@ -1,75 +1,142 @@
-"""The engine: loads a model once, then steps any number of sequences in turn, one thread."""
+"""The engine: one model, one pool, one thread that computes for everybody."""
 
 import os
-from collections.abc import Sequence as Tokens
-from time import perf_counter
+import threading
+from collections.abc import Callable, Iterable
+from time import monotonic, perf_counter
+from types import TracebackType
 
-from threadpoolctl import threadpool_limits
-
-from apps.engine.errors import BadRequest, PromptTooLong
-from apps.engine.graph import Graph
-from apps.engine.kv import Cache
+from apps.engine.core import PAGE, Core, Slice
+from apps.engine.errors import BadRequest, EngineError, Forked, PromptTooLong
 from apps.engine.model import Model
-from apps.engine.prefix import Prefixes
+from apps.engine.pages import Usage
+from apps.engine.pool import Pool
+from apps.engine.quant import F32
 from apps.engine.sampler import Sampler
-from apps.engine.sequence import Sequence
-from apps.engine.weights import Progress, load_weights
+from apps.engine.scheduler import Part, Scheduler, Step
+from apps.engine.sequence import Output, Sequence
 
-CHUNK = 256
-_PREFIXES = 4
-_MAX_THREADS = 64
+POOL_TOKENS = 2048
+WAITING = 64
+MAX_DEADLINE_S = 86_400
 
 
 class Engine:
-    """A loaded, warm model.
+    """A loaded, warm model; `with engine:` runs its thread, any thread may submit.
 
-    Threads: the engine is for one thread; `threads` (default `$ENGINE_THREADS`, else 1)
-    is how many the products use. Memory: 4 bytes a weight, plus
-    8 x layers x KV heads x head bytes for each position of a live sequence.
+    Memory beside the mapped file: the core's pool of `pool_tokens` positions and its
+    work space. At most `waiting` requests wait for room in the pool.
+    Errors: `Forked` in a process that was forked off after the engine was made.
     """
 
     def __init__(
         self,
         model: Model,
+        core: Core | None = None,
+        *,
+        pool_tokens: int = POOL_TOKENS,
         threads: int | None = None,
-        max_context: int = 2048,
-        progress: Progress = lambda line: None,
+        waiting: int = WAITING,
+        progress: Callable[[str], None] = lambda line: None,
     ) -> None:
         begun = perf_counter()
         self.model = model
-        self.threads = threads_from_environment() if threads is None else _checked(threads)
-        self.max_context = min(max_context, model.config.context)
-        threadpool_limits(self.threads, user_api="blas")
-        self._weights = load_weights(model, progress)
-        self._graph = Graph(model.config, self._weights, self.max_context)
-        self._prefixes = Prefixes(_PREFIXES)
-        progress("warming up")
-        self._graph.forward([0, 0], Cache(model.config, 2))
+        self.core = core or Core(model, pool_tokens=pool_tokens, threads=threads, progress=progress)
+        self._pool = Pool(self.core.pages, PAGE, _artefact(model))
+        self.max_context = min(model.config.context, self.core.pages * PAGE)
+        self._scheduler = Scheduler(self._pool, waiting)
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._process = os.getpid()
         self.load_s = perf_counter() - begun
 
-    @property
-    def weight_bytes(self) -> int:
-        """Memory of the dequantised weights."""
-        return self._weights.bytes
+    def __enter__(self) -> "Engine":
+        self._check_process()
+        self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
+        self._thread.start()
+        return self
 
-    def sequence(
+    def __exit__(
         self,
-        prompt: Tokens[int],
-        max_tokens: int,
-        *,
-        shared: int = 0,
-        sampler: Sampler | None = None,
-    ) -> Sequence:
-        """A new sequence; nothing is computed yet.
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Fail what is not finished, end the thread, free the core's memory."""
+        thread, self._thread = self._thread, None
+        with self._changed:
+            self._changed.notify_all()
+        if thread:
+            thread.join()
+        with self._changed:
+            for sequence in self._scheduler.end(lambda one: True, "error"):
+                sequence.output.fail(EngineError("the engine was closed; ask another one"))
+        self.core.close()
 
-        The first `shared` prompt tokens are looked up among the cached beginnings.
-        Errors: `PromptTooLong` if no token would fit after it, `BadRequest`.
+    def usage(self) -> tuple[Usage, float]:
+        """The pool's pages, and the part of all prompt positions that was found in it."""
+        with self._changed:
+            return self._pool.usage(), self._pool.hit_rate
+
+    def submit(
+        self,
+        prompt: list[int],
+        max_tokens: int,
+        output: Output,
+        sampler: Sampler,
+        *,
+        deadline_s: float,
+        session: str = "",
+        request: str = "",
+    ) -> None:
+        """Have at most `max_tokens` made after the prompt; returns at once.
+
+        A session's name lets its next prompt go on where this one's computation ended.
+        Errors: `BadRequest`, `PromptTooLong`, `Busy` when too many wait.
         """
+        self._check_process()
+        limit = self._limit(prompt, max_tokens)
+        if not 0 < deadline_s <= MAX_DEADLINE_S:
+            raise BadRequest(f"a deadline of {deadline_s} s; choose up to {MAX_DEADLINE_S}")
+        sampler.read(prompt)
+        sequence = Sequence(
+            request, session, prompt, limit, monotonic() + deadline_s, sampler, output
+        )
+        with self._changed:
+            if self._thread is None:
+                raise BadRequest(
+                    "the engine does not run; ask inside `with engine:`, one that has not failed"
+                )
+            self._scheduler.add(sequence)
+            self._changed.notify_all()
+
+    def stop(self, session: str) -> int:
+        """End all that is made for a session, before its next token; how many there were."""
+        return self._end(lambda one: one.session == session)
+
+    def cancel(self, output: Output) -> None:
+        """End what goes to this output, before its next token."""
+        self._end(lambda one: one.output is output)
+
+    def wake(self) -> None:
+        """A reader has made room."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def _end(self, which: Callable[[Sequence], bool]) -> int:
+        with self._changed:
+            return _tell(self._scheduler.end(which, "cancelled"))
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise Forked("the engine was loaded in another process; load it after the fork (spawn)")
+
+    def _limit(self, prompt: list[int], max_tokens: int) -> int:
+        """How many tokens there is room for."""
         vocabulary = self.model.config.vocabulary
-        if max_tokens < 1 or not prompt or not 0 <= shared < len(prompt):
+        if max_tokens < 1 or not prompt:
             raise BadRequest(
-                f"{len(prompt)} prompt tokens, {shared} shared, {max_tokens} wanted;"
-                " each must be at least one, and one prompt token not shared"
+                f"{len(prompt)} prompt tokens, {max_tokens} wanted; each must be at least one"
             )
         if not 0 <= min(prompt) <= max(prompt) < vocabulary:
             raise BadRequest(f"token ids go from 0 to {vocabulary - 1}; use this model's tokeniser")
@@ -79,46 +146,76 @@ class Engine:
                 f"the prompt has {len(prompt)} tokens, the context {self.max_context};"
                 f" shorten it by at least {1 - room}"
             )
-        limit = min(max_tokens, room)
-        cache = Cache(self.model.config, len(prompt) + limit)
-        return Sequence(list(prompt), shared, limit, cache, sampler or Sampler())
+        return min(max_tokens, room)
 
-    def step(self, sequence: Sequence) -> int | None:
-        """Compute the shared beginning and at most `CHUNK` more tokens.
+    def _run(self) -> None:
+        try:
+            while self._thread is threading.current_thread():
+                self._turn()
+        except Exception as error:  # nobody may wait for a thread that is gone
+            self._thread = None
+            self._fail(self._scheduler.sequences, error)
 
-        The result is the sampled token, or None while the prompt is being read.
-        """
-        if sequence.shared:
-            self._read_shared(sequence)
-        waits = len(sequence.waiting) > CHUNK
-        logits = self._graph.forward(sequence.take(CHUNK), sequence.cache)
-        if waits:
-            return None
-        token = sequence.sampler.choose(logits[-1])
-        sequence.add(token, self.model.tokenizer.is_control(token))
-        return token
+    def _turn(self) -> None:
+        """Compute a step, or wait until there may be one."""
+        with self._changed:
+            now = monotonic()
+            _tell(self._scheduler.expire(now))
+            step = self._scheduler.plan()
+            if step is None and self._thread:
+                deadline = self._scheduler.next_deadline()
+                self._changed.wait(None if deadline is None else max(0.0, deadline - now))
+        if step:
+            self._compute(step)
 
-    def _read_shared(self, sequence: Sequence) -> None:
-        tokens = tuple(sequence.take(sequence.shared))
-        sequence.shared = 0
-        stored = self._prefixes.find(tokens)
-        if stored is None:
-            stored = Cache(self.model.config, len(tokens))
-            for first in range(0, len(tokens), CHUNK):
-                self._graph.forward(tokens[first : first + CHUNK], stored)
-            self._prefixes.keep(tokens, stored)
-        sequence.cache.copy_from(stored)
+    def _compute(self, step: Step) -> None:
+        work = [
+            Slice(part.tokens, part.start, part.pages, "last" if part.last else "none")
+            for part in step.parts
+        ]
+        try:
+            rows = iter(self.core.forward(work))
+        except Exception as error:
+            self._fail([part.sequence for part in step.parts], error)
+            return
+        for part in step.parts:
+            row = next(rows) if part.last else None
+            try:
+                self._take(step, part, row)
+            except Exception as error:
+                self._fail([part.sequence], error)
+        with self._changed:
+            self._scheduler.settle()
+
+    def _take(self, step: Step, part: Part, row: F32 | None) -> None:
+        """One part of a step is computed; if it was the last, choose the next token."""
+        sequence = part.sequence
+        with self._changed:
+            if sequence.finish:
+                return
+            self._scheduler.commit(part)
+        if row is None:
+            return
+        token = sequence.sampler.choose(row, sequence.limit - len(sequence.made))
+        with self._changed:
+            # It may have been stopped in the meantime: then nobody hears of this token.
+            if not sequence.finish:
+                sequence.add(token, self.model.tokenizer.is_control(token), step.table)
+
+    def _fail(self, sequences: Iterable[Sequence], error: Exception) -> None:
+        with self._changed:
+            for sequence in self._scheduler.end(set(sequences).__contains__, "error"):
+                sequence.output.fail(error)
 
 
-def threads_from_environment() -> int:
-    """`$ENGINE_THREADS`, or 1: a second thread gains nothing where two cores are shared."""
-    text = os.environ.get("ENGINE_THREADS", "1")
-    if not (text.isascii() and text.isdigit()):
-        raise BadRequest(f"ENGINE_THREADS is {text!r}; set it to a number from 1 to {_MAX_THREADS}")
-    return _checked(int(text))
+def _artefact(model: Model) -> bytes:
+    """What names the model in the pool's keys: its digest, or its path if nobody verified it
+    (the pool never outlives the mapping)."""
+    digest = model.file.digest
+    return digest.value if digest else model.file.path.encode()
 
 
-def _checked(threads: int) -> int:
-    if not 1 <= threads <= _MAX_THREADS:
-        raise BadRequest(f"{threads} threads (ENGINE_THREADS); choose 1 to {_MAX_THREADS}")
-    return threads
+def _tell(ended: list[Sequence]) -> int:
+    for sequence in ended:
+        sequence.output.end(sequence.finish)
+    return len(ended)

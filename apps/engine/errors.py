@@ -23,3 +23,15 @@ class PromptTooLong(BadRequest):
 
 class BadLogits(EngineError):
     """The computation gave something that is not a number."""
+
+
+class Busy(EngineError):
+    """More was asked for at once than the engine has room for; ask again later."""
+
+
+class PoolFull(Busy):
+    """The live sessions need every page of the KV pool."""
+
+
+class Forked(EngineError):
+    """The engine was started in another process: its threads did not come along."""

@@ -1,71 +1,128 @@
 """Answers as a stream of pieces of text."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import count
+from time import perf_counter_ns
 
-from apps.engine.chat import Chat
+from apps.engine.chat import Chat, Turn
 from apps.engine.detokenizer import BadByte, Detokenizer
 from apps.engine.engine import Engine
-from apps.engine.sampler import Sampler
-from apps.engine.sequence import Sequence
+from apps.engine.numbers import Numbers
+from apps.engine.sampler import Sampler, Sampling
+from apps.engine.sequence import Served
+from apps.engine.stops import Stops
+from apps.engine.stream import NO_TOKEN, Event, Piece, Stream
+from apps.engine.tokenizer import Tokenizer
 
-NO_TOKEN = -1
-
-
-@dataclass(frozen=True)
-class Piece:
-    """What one step gave.
-
-    `text` has whole characters only and may be empty: in the middle of a character, for
-    the token that ends the answer, and, with `token` = `NO_TOKEN`, while a long prompt
-    is read. `finish` is "" until the last piece: "stop", "length" or "cancelled".
-    `bad` are bytes that the model made and that are no text.
-    """
-
-    text: str
-    token: int
-    finish: str
-    bad: tuple[BadByte, ...] = ()
+ROOM = 16
+DEADLINE_S = 60.0
 
 
 class Generator:
-    """Streams of one engine; several may be open, each `next` is one step of its own."""
+    """Questions to answers on one engine; for any number of threads."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._chat = Chat(engine.model.tokenizer)
+        self._tokenizer = engine.model.tokenizer
+        self._chat = Chat(self._tokenizer)
+        self._numbers = Numbers(self._tokenizer)
+        self._events = count(1)
 
     def stream(
         self,
-        prompt: str,
+        prompt: str | Sequence[Turn],
         max_tokens: int,
-        stopped: Callable[[], bool],
+        *,
         system: str | None = None,
-        sampler: Sampler | None = None,
-    ) -> Iterator[Piece]:
-        """The answer to the user's turn `prompt`; `stopped` is asked before each step.
+        sampling: Sampling | None = None,
+        numbers_of: Iterable[str] | None = None,
+        stops: Collection[str] = (),
+        stop_ids: Collection[int] = (),
+        session: str = "",
+        request: str = "",
+        deadline_s: float = DEADLINE_S,
+        room: int = ROOM,
+        heard: Callable[[Stream], None] = lambda stream: None,
+    ) -> Stream:
+        """The answer to the user's turn `prompt`, or to a conversation that ends with one.
 
-        Errors, here and not at the first `next`: `PromptTooLong`, `BadRequest`, `BadText`.
+        `numbers_of`: every number of the answer is a number in these texts. `stops` are
+        strings that end the answer and are no part of it, `stop_ids` tokens that end it as
+        every control token does. `session` names the conversation: a prompt that goes on
+        with it finds what was computed already; the text is always the caller's to give.
+        `room` and `heard`: see `Stream`. Errors, here and not at the first piece:
+        `PromptTooLong`, `BadRequest`, `BadText`, `Busy`.
         """
-        question = self._chat.prompt(prompt, system)
-        sequence = self._engine.sequence(
-            question.ids, max_tokens, shared=question.shared, sampler=sampler
+        ids = self._chat.prompt(prompt, system)
+        only = None if numbers_of is None else self._numbers.only(numbers_of)
+        writer = _Writer(self._tokenizer, Stops(stops), frozenset(stop_ids), self._events)
+        stream = Stream(
+            request,
+            room,
+            stop=partial(self._engine.cancel, writer),
+            read=self._engine.wake,
+            heard=heard,
         )
-        return self._run(sequence, stopped)
+        writer.stream = stream
+        self._engine.submit(
+            ids,
+            max_tokens,
+            writer,
+            Sampler(sampling, only),
+            deadline_s=deadline_s,
+            session=session,
+            request=request,
+        )
+        return stream
 
-    def _run(self, sequence: Sequence, stopped: Callable[[], bool]) -> Iterator[Piece]:
-        detokenizer = Detokenizer()
-        known = 0
-        while not sequence.finish:
-            if stopped():
-                yield Piece("", NO_TOKEN, "cancelled")
-                return
-            token = self._engine.step(sequence)
-            if token is None:
-                yield Piece("", NO_TOKEN, "")
-                continue
-            text = detokenizer.push(token, self._engine.model.tokenizer.bytes(token))
-            if sequence.finish:
-                text += detokenizer.finish()
-            yield Piece(text, token, sequence.finish, tuple(detokenizer.bad[known:]))
-            known = len(detokenizer.bad)
+
+class _Writer:
+    """Turns the tokens of one sequence into pieces; the engine's thread calls it."""
+
+    stream: Stream
+
+    def __init__(
+        self, tokenizer: Tokenizer, stops: Stops, stop_ids: frozenset[int], events: Iterator[int]
+    ) -> None:
+        self._tokenizer = tokenizer
+        self._stops = stops
+        self._stop_ids = stop_ids
+        self._events = events
+        self._detokenizer = Detokenizer()
+        self._known = 0  # bad bytes that are in a piece already
+
+    @property
+    def full(self) -> bool:
+        return self.stream.full
+
+    def token(self, token: int, finish: str, step: int, table: list[Served]) -> str:
+        if token in self._stop_ids:
+            text, finish = "", "stop"
+        else:
+            text = self._detokenizer.push(token, self._tokenizer.bytes(token))
+        if finish:
+            text += self._detokenizer.finish()
+        text, hit = self._stops.push(text)
+        if hit is not None:
+            finish = "stop"
+        elif finish:
+            text += self._stops.finish()
+        event = Event(next(self._events), perf_counter_ns(), self.stream.request, step, table)
+        self.stream.put(Piece(text, token, finish, self._bad(), event))
+        return finish
+
+    def end(self, finish: str) -> None:
+        # After a stop nobody wants more; at a deadline what was made is still given out.
+        text = ""
+        if finish == "deadline":
+            text, hit = self._stops.push(self._detokenizer.finish())
+            text += "" if hit is not None else self._stops.finish()
+        self.stream.put(Piece(text, NO_TOKEN, finish, self._bad()))
+
+    def fail(self, error: Exception) -> None:
+        self.stream.fail(error)
+
+    def _bad(self) -> tuple[BadByte, ...]:
+        known, self._known = self._known, len(self._detokenizer.bad)
+        return tuple(self._detokenizer.bad[known:])

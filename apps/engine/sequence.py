@@ -1,37 +1,68 @@
 """One generation: what was asked, what is computed, what came out."""
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from apps.engine.kv import Cache
+from apps.engine.pool import Table
 from apps.engine.sampler import Sampler
 
+Served = tuple[str, int, str]  # request, tokens, "prefill" or "decode"
 
-@dataclass
+
+class Output(Protocol):
+    """Where the tokens of one sequence go; called by the engine's thread only."""
+
+    @property
+    def full(self) -> bool:
+        """Whether the reader has to catch up before another token is computed."""
+
+    def token(self, token: int, finish: str, step: int, table: list[Served]) -> str:
+        """Take a token of a step that served `table`; gives `finish`, or "stop" of its own."""
+
+    def end(self, finish: str) -> None:
+        """No token comes any more."""
+
+    def fail(self, error: Exception) -> None:
+        """The sequence cannot go on."""
+
+
+@dataclass(eq=False)
 class Sequence:
-    """`waiting` are the tokens that the cache does not hold yet; `made` what was sampled.
+    """`limit` tokens at most are made; `deadline` is on the scheduler's clock.
 
-    `shared` counts the first prompt tokens, which other prompts begin with too.
-    `finish` is "" while it runs, then "stop" (the model ended its turn) or "length".
+    `finish` is "" while it runs, then "stop" (the model ended its turn, or a stop
+    string came), "length", "cancelled", "deadline" or "error". `served` is the last
+    step that computed something for it.
     """
 
-    waiting: list[int]
-    shared: int
+    request: str
+    session: str
+    prompt: list[int]
     limit: int
-    cache: Cache
+    deadline: float
     sampler: Sampler
+    output: Output
     made: list[int] = field(default_factory=list)
+    table: Table | None = None
     finish: str = ""
+    served: int = 0
 
-    def take(self, count: int) -> list[int]:
-        """The next `count` waiting tokens, now taken."""
-        taken, self.waiting = self.waiting[:count], self.waiting[count:]
-        return taken
+    def waiting(self, length: int) -> list[int]:
+        """The tokens after the first `length`, which are computed already."""
+        if length < len(self.prompt):
+            return self.prompt[length:]
+        return self.made[length - len(self.prompt) :]
 
-    def add(self, token: int, ends: bool) -> None:
-        """A token was sampled; `ends` if it ends the model's turn."""
+    @property
+    def positions(self) -> int:
+        """The most that it can come to: the last token is made, but never read."""
+        return len(self.prompt) + self.limit - 1
+
+    def add(self, token: int, ends: bool, table: list[Served]) -> None:
+        """A token was chosen in the step `served`; `ends` if it ends the model's turn."""
         self.made.append(token)
-        self.waiting.append(token)
         if ends:
             self.finish = "stop"
         elif len(self.made) == self.limit:
             self.finish = "length"
+        self.finish = self.output.token(token, self.finish, self.served, table)

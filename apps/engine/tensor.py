@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 from math import prod
+from mmap import mmap
+
+import numpy as np
 
 from apps.engine._cursor import Cursor
-from apps.engine.errors import BadArtefact
-from apps.engine.quant import F32, FORMATS, Bytes, Format
+from apps.engine.quant import FORMATS, Bytes, Format
 
 _MAX_WEIGHTS = 1 << 40
+_MAX_NAME = 64
 
 
 @dataclass(frozen=True)
@@ -35,19 +38,10 @@ class Tensor:
     offset: int
     raw: Bytes
 
-    def read(self, out: F32) -> None:
-        """Write the values into `out`, a C-contiguous float32 array of `shape`."""
-        if out.shape != self.shape or not out.flags.c_contiguous:
-            raise BadArtefact(
-                f"tensor {self.name!r} has shape {list(self.shape)}, the place for it"
-                f" {list(out.shape)}; use a model of the supported architecture"
-            )
-        self.format.convert(self.raw, out.reshape(-1, self.format.weights))
-
 
 def read_header(cursor: Cursor, alignment: int) -> Header:
     """The tensor header at the cursor; refuses what no tensor can be."""
-    name = cursor.string("a tensor's name")
+    name = cursor.string("a tensor's name", _MAX_NAME)
     what = f"tensor {name!r}"
     dimensions = cursor.scalar("I", what)
     if not 1 <= dimensions <= 4:
@@ -66,12 +60,12 @@ def read_header(cursor: Cursor, alignment: int) -> Header:
     return Header(name, form, shape, offset)
 
 
-def place(cursor: Cursor, header: Header, start: int) -> Tensor:
-    """The tensor's bytes in a file whose data section begins at `start`."""
+def place(cursor: Cursor, mapping: mmap, header: Header, start: int) -> Tensor:
+    """The tensor's bytes in the mapping of a file whose data section begins at `start`."""
     begin, end = start + header.offset, start + header.offset + header.size
     if end > cursor.size:
         raise cursor.fail(
             f"tensor {header.name!r} ends at byte {end}, the file at byte {cursor.size}"
         )
-    raw = cursor.bytes_at(begin, header.size)
+    raw = np.frombuffer(mapping, np.uint8, header.size, begin)
     return Tensor(header.name, header.format, header.shape, begin, raw)

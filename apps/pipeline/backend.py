@@ -104,5 +104,5 @@ def environment(inherited: Mapping[str, str]) -> dict[str, str]:
         "LD_LIBRARY_PATH": library_path(),
         "PYTHONPATH": ":".join(path for path in paths if path),
         "PYTHONDONTWRITEBYTECODE": "1",
-        "OPENBLAS_NUM_THREADS": inherited.get("ENGINE_THREADS", "1"),
+        "OPENBLAS_NUM_THREADS": "1",
     }

@@ -1,28 +1,26 @@
-"""Many answers from one engine thread: each gets one step in turn, none waits for another's end."""
+"""Many answers on their way from the engine's thread to their clients, carried by one thread.
+
+The engine computes the next step while this thread sends; a client that takes nothing
+fills its own stream's queue, and the engine goes on with the others.
+"""
 
 import logging
-import threading
-from collections import deque
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from typing import Protocol
+
+from apps.engine import EngineError, Piece, Stream
 
 log = logging.getLogger("pipeline")
 
-
-class Piece(Protocol):
-    """What the engine gives at each step; `finish` is "" until the last piece."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def token(self) -> int: ...
-    @property
-    def finish(self) -> str: ...
+# How often those are asked whether they still wait who have heard nothing meanwhile.
+LOOK_EVERY_S = 0.2
 
 
-class Listener(Protocol):
-    """Where the pieces of one stream go; called by the engine's thread only."""
+class Client(Protocol):
+    """Where the pieces of one stream go; called by the carrying thread only."""
 
     def stopped(self) -> bool:
         """Whether nobody waits for more."""
@@ -36,74 +34,89 @@ class Listener(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """A stream that somebody asked for. `open` starts it, in the engine's thread."""
+    """A stream that somebody asked for. `open` starts it; the engine then calls what it is
+    given whenever the stream has something."""
 
-    open: Callable[[], Iterator[Piece]]
-    listener: Listener
+    open: Callable[[Callable[[Stream], None]], Stream]
+    client: Client
 
 
 class Streams:
-    """Round robin over at most `running` streams, with at most `waiting` more in a queue."""
+    """Opens streams and carries their pieces until it is closed."""
 
-    def __init__(self, running: int, waiting: int) -> None:
-        self._limits = (running, waiting)
-        self._queue: deque[Job] = deque()
-        self._active: deque[tuple[Iterator[Piece], Listener]] = deque()
-        self._changed = threading.Condition()
-        self._open = True
+    def __init__(self) -> None:
+        self._queue: SimpleQueue[Job | Stream | None] = SimpleQueue()
+        self._clients: dict[Stream, Client] = {}
 
-    def submit(self, job: Job) -> bool:
-        """Enqueue and return at once; False when the queue is full or closed."""
-        with self._changed:
-            if not self._open or len(self._queue) >= sum(self._limits):
-                return False
-            self._queue.append(job)
-            self._changed.notify()
-        return True
+    def submit(self, job: Job) -> None:
+        """Enqueue and return at once."""
+        self._queue.put(job)
 
     def close(self) -> None:
         """Make `run` fail what is left and return."""
-        with self._changed:
-            self._open = False
-            self._changed.notify()
+        self._queue.put(None)
 
     def run(self) -> None:
-        """Serve until closed. Call it in the thread that owns the engine."""
-        while self._wait():
-            self._admit()
-            for _ in range(len(self._active)):
-                self._step(*self._active.popleft())
-        for listener in [job.listener for job in self._queue] + [one for _, one in self._active]:
-            _fail(listener, RuntimeError("the server stops"))
-
-    def _wait(self) -> bool:
-        with self._changed:
-            while self._open and not self._queue and not self._active:
-                self._changed.wait()
-            return self._open
-
-    def _admit(self) -> None:
-        while self._queue and len(self._active) < self._limits[0]:
-            job = self._queue.popleft()
+        """Carry until closed."""
+        look = time.monotonic() + LOOK_EVERY_S
+        while True:
             try:
-                self._active.append((job.open(), job.listener))
-            except Exception as error:
-                _fail(job.listener, error)
+                item = self._queue.get(timeout=max(0.0, look - time.monotonic()))
+            except Empty:
+                self._look()
+                look = time.monotonic() + LOOK_EVERY_S
+                continue
+            if item is None:
+                break
+            if isinstance(item, Job):
+                self._open(item)
+            else:
+                self._carry(item)
+        for stream, client in self._clients.items():
+            stream.stop()
+            _fail(client, RuntimeError("the server stops"))
 
-    def _step(self, pieces: Iterator[Piece], listener: Listener) -> None:
+    def _open(self, job: Job) -> None:
         try:
-            piece = next(pieces)
-            listener.piece(piece)
+            self._clients[job.open(self._queue.put)] = job.client
         except Exception as error:
-            _fail(listener, error)
+            _fail(job.client, error)
+
+    def _carry(self, stream: Stream) -> None:
+        client = self._clients.get(stream)
+        if client is None:
             return
-        if not piece.finish:
-            self._active.append((pieces, listener))
+        try:
+            pieces = stream.take()
+            for piece in pieces:
+                client.piece(piece)
+        except Exception as error:
+            self._drop(stream)
+            _fail(client, error)
+            return
+        if pieces and pieces[-1].finish:
+            del self._clients[stream]
+        elif client.stopped():
+            stream.stop()
+
+    def _look(self) -> None:
+        for stream, client in list(self._clients.items()):
+            try:
+                if client.stopped():
+                    stream.stop()
+            except Exception as error:
+                self._drop(stream)
+                _fail(client, error)
+
+    def _drop(self, stream: Stream) -> None:
+        del self._clients[stream]
+        stream.stop()
 
 
-def _fail(listener: Listener, error: Exception) -> None:
+def _fail(client: Client, error: Exception) -> None:
     log.error("answer: %s: %s", type(error).__name__, error)
+    why = str(error) if isinstance(error, EngineError) else type(error).__name__
     try:
-        listener.failed(f"the model cannot answer ({type(error).__name__})")
-    except Exception as second:  # the one engine thread outlives any client
+        client.failed(f"the model cannot answer ({why})")
+    except Exception as second:  # the one carrying thread outlives any client
         log.error("answer: %s: %s", type(second).__name__, second)

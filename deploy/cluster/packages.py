@@ -27,6 +27,7 @@ PACKAGES = (
     "iptables",
     "libc6-dev",
     "libpython3.11",
+    "libpython3.11-dev",
     "mmdebstrap",
     "openssh-client",
     "openssl",

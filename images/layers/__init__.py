@@ -10,4 +10,6 @@
     trained FOLDER FILE OTHER…
                      the FILE that the module `train` of the package in FOLDER writes; the package
                      imports OTHER files, too
+    compiled FOLDER FILE
+                     the extension module FILE that `python -m` the package in FOLDER compiles
 """

@@ -1,4 +1,4 @@
-"""Layers whose contents are made from the repository's own files: a program, a trained model."""
+"""Layers whose contents are made from the repository's own files: a program, a model, a module."""
 
 import json
 import shutil
@@ -52,6 +52,30 @@ def trained_layer(root: Path, package: str, result: str, others: list[str]) -> L
             f"FROM ${{PARENT}}\nCOPY . /build\nWORKDIR /build\nRUN {json.dumps(train)}\n"
             'WORKDIR /\nRUN ["rm", "-r", "/build"]\n'
         ),
+        prepare=prepare,
+    )
+
+
+def compiled_layer(root: Path, package: str, result: str) -> Layer:
+    """The extension module `result` that `python -m PACKAGE --out` compiles, beside its sources.
+
+    It is compiled here and not in the image, which has no compiler and needs none.
+    """
+    hashed = inputs_hash(entries_of_tree(root, [package]))
+
+    def prepare(context: Path) -> None:
+        out = context / result
+        run(
+            [sys.executable, "-m", package.replace("/", "."), "--out", str(out)],
+            timeout_s=_COMPILE_S,
+            cwd=root,
+        )
+        out.chmod(0o644)
+
+    return Layer(
+        title=f"module of {package}",
+        key=f"compiled {hashed} {result}",
+        containerfile=f"FROM ${{PARENT}}\nCOPY {result} /app/{package}/{result}\n",
         prepare=prepare,
     )
 

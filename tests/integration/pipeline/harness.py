@@ -126,6 +126,30 @@ def run_pipeline(database_url: str, tickets_url: str, **more: str) -> Iterator[P
 
 
 @contextmanager
+def slowed(pipeline: Pipeline) -> Iterator[None]:
+    """The engine gets a tenth of its time, so that an answer runs for seconds on any CPU."""
+    engines = pipeline.stubs()["answer"]
+    over = threading.Event()
+
+    def alternate() -> None:
+        while not over.is_set():
+            for pid in engines:
+                os.kill(pid, signal.SIGSTOP)
+            over.wait(0.09)
+            for pid in engines:
+                os.kill(pid, signal.SIGCONT)
+            over.wait(0.01)
+
+    thread = threading.Thread(target=alternate)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@contextmanager
 def run_tickets(postgres: Any, port: str = "") -> Iterator[str]:
     port = port or str(free_port())
     environment = {
@@ -157,6 +181,10 @@ class Stream:
     times: list[float] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
+    events: list[int] = field(default_factory=list)
+    made_ns: list[int] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
+    tables: list[list[list[Any]]] = field(default_factory=list)
     finish: str = ""
     error: str = ""
     ended: threading.Event = field(default_factory=threading.Event)
@@ -170,6 +198,10 @@ class Stream:
         self.times.append(time.monotonic())
         self.texts.append(result.as_numpy("text")[0].decode("utf-8", "strict"))
         self.tokens.append(int(result.as_numpy("token")[0]))
+        self.events.append(int(result.as_numpy("event")[0]))
+        self.made_ns.append(int(result.as_numpy("at_ns")[0]))
+        self.steps.append(int(result.as_numpy("step")[0]))
+        self.tables.append(json.loads(result.as_numpy("table")[0]))
         self.finish = result.as_numpy("finish")[0].decode()
         self.arrived.put(len(self.times))
         if self.finish:
@@ -180,7 +212,9 @@ class Stream:
 
 
 @contextmanager
-def stream(grpc: str, prompt: str = PROMPT, max_tokens: int = 12) -> Iterator[Stream]:
+def stream(
+    grpc: str, prompt: str = PROMPT, max_tokens: int = 12, request_id: str = "r"
+) -> Iterator[Stream]:
     words = triton.InferInput("prompt", [1], "BYTES")
     words.set_data_from_numpy(np.array([prompt.encode()], np.object_))
     limit = triton.InferInput("max_tokens", [1], "INT32")
@@ -188,7 +222,7 @@ def stream(grpc: str, prompt: str = PROMPT, max_tokens: int = 12) -> Iterator[St
     with triton.InferenceServerClient(grpc) as client:
         one = Stream(client)
         client.start_stream(one.take)
-        client.async_stream_infer("answer", [words, limit], request_id="r")
+        client.async_stream_infer("answer", [words, limit], request_id=request_id)
         yield one
 
 

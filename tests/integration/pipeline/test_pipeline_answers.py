@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from apps.gateway.numbers import numbers, unsupported
 from tests.integration.pipeline.harness import stream, tokens_made
 
 
@@ -24,14 +25,59 @@ def test_an_answer_comes_token_by_token_and_is_the_same_again(pipeline: Any) -> 
 
 def test_twenty_streams_at_once_all_end_and_none_waits_for_anothers_end(pipeline: Any) -> None:
     with ExitStack() as stack:
-        streams = [stack.enter_context(stream(pipeline.grpc, max_tokens=8)) for _ in range(20)]
+        streams = [stack.enter_context(stream(pipeline.grpc, max_tokens=24)) for _ in range(20)]
         for one in streams:
             assert one.ended.wait(120), one
-    assert {one.finish for one in streams} == {"length"}
-    assert {len(one.tokens) for one in streams} == {8}
+    assert {one.finish for one in streams} <= {"stop", "length"}
+    assert len({tuple(one.tokens) for one in streams}) == 1
     last_first = max(one.times[0] for one in streams)
     first_last = min(one.times[-1] for one in streams)
     assert last_first < first_last, "a stream began only after another had ended"
+
+
+def test_three_hundred_streams_at_once_all_end_as_each_would_alone(pipeline: Any) -> None:
+    prompts = [f"Say in one word what is {thing}." for thing in ("a fee", "a bill", "rain")]
+    alone = []
+    for prompt in prompts:
+        with stream(pipeline.grpc, prompt, max_tokens=4) as one:
+            assert one.ended.wait(60), one
+        alone.append(one.tokens)
+    with ExitStack() as stack:
+        streams = [
+            stack.enter_context(stream(pipeline.grpc, prompts[n % 3], 4, f"r-{n}"))
+            for n in range(300)
+        ]
+        end = time.monotonic() + 240
+        for one in streams:
+            assert one.ended.wait(max(0.0, end - time.monotonic())), one
+    assert [one.error for one in streams if one.error] == []
+    for number, one in enumerate(streams):
+        assert one.tokens == alone[number % 3]
+    events = sorted(event for one in streams for event in one.events)
+    assert len(set(events)) == len(events)
+    batches = [table for one in streams for table in one.tables]
+    assert max(len(table) for table in batches) > 1, "every step served one stream only"
+
+
+def test_a_token_says_when_and_in_which_step_it_was_made_and_whom_the_step_served(
+    pipeline: Any,
+) -> None:
+    with stream(pipeline.grpc, max_tokens=6, request_id="r-steps") as one:
+        assert one.ended.wait(60)
+    assert one.steps == sorted(set(one.steps))
+    assert one.events == sorted(set(one.events))
+    assert one.made_ns == sorted(one.made_ns)
+    kinds = [[kind for name, _, kind in table if name == "r-steps"] for table in one.tables]
+    assert kinds == [["prefill"]] + [["decode"]] * (len(one.tokens) - 1)
+
+
+def test_every_number_in_the_words_is_a_number_of_the_prompt(pipeline: Any) -> None:
+    prompt = "What is 2 + 2?"  # left alone, it says 4
+    with stream(pipeline.grpc, prompt, max_tokens=40) as one:
+        assert one.ended.wait(60)
+    said = "".join(one.texts)
+    assert numbers(said), said
+    assert unsupported(said, [prompt]) == []
 
 
 def test_a_cancel_stops_the_engine_within_a_token(pipeline: Any) -> None:

@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,10 @@ def tiny(tiny_path: Path) -> Model:
 
 
 @pytest.fixture
-def engine(tiny: Model) -> Engine:
-    return Engine(tiny, threads=1, max_context=400)
+def engine(tiny: Model) -> Iterator[Engine]:
+    """A running engine of 400 positions."""
+    with Engine(tiny, pool_tokens=400, threads=1) as engine:
+        yield engine
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from apps.engine.model import Model
+from apps.engine.rotary import Rotary
 
 F64 = npt.NDArray[np.float64]
 
@@ -35,6 +36,11 @@ def unpack(name: str, raw: npt.NDArray[np.uint8], shape: tuple[int, ...]) -> F64
 
 def reference_logits(model: Model, texts: list[list[int]]) -> list[F64]:
     """Logits [tokens, vocabulary] of every position of each text."""
+    return list(each_logits(model, texts))
+
+
+def each_logits(model: Model, texts: list[list[int]]) -> Iterator[F64]:
+    """The same, one text after another: the logits of a long text fill a gigabyte."""
 
     def tensor(name: str) -> F64:
         stored = model.file.tensors[f"{name}.weight"]
@@ -51,7 +57,8 @@ def reference_logits(model: Model, texts: list[list[int]]) -> list[F64]:
         states = [_block(model, layer, x) for x in states]
     head = embedding if model.tied else tensor("output")
     norm = tensor("output_norm")
-    return [_norm(model, x, norm) @ head.T for x in states]
+    for x in states:
+        yield _norm(model, x, norm) @ head.T
 
 
 def _block(model: Model, layer: dict[str, F64], x: F64) -> F64:
@@ -72,21 +79,22 @@ def _heads(model: Model, layer: dict[str, F64], x: F64) -> Iterator[F64]:
         shared = head // (config.heads // config.kv_heads)
         mine = slice(head * config.head, (head + 1) * config.head)
         theirs = slice(shared * config.head, (shared + 1) * config.head)
-        queries = _turn(q[:, mine], config.rope_base)
-        keys = _turn(k[:, theirs], config.rope_base)
+        queries = _turn(q[:, mine], config.rotary)
+        keys = _turn(k[:, theirs], config.rotary)
         scores = queries @ keys.T / np.sqrt(config.head)
         scores[np.arange(len(x))[:, None] < np.arange(len(x))] = -np.inf
         weights = np.exp(scores - scores.max(axis=1, keepdims=True))
         yield weights / weights.sum(axis=1, keepdims=True) @ v[:, theirs]
 
 
-def _turn(x: F64, base: float) -> F64:
-    turned = np.empty_like(x)
-    for pair in range(x.shape[1] // 2):
-        angle = np.arange(len(x)) / base ** (2 * pair / x.shape[1])
+def _turn(x: F64, rotary: Rotary) -> F64:
+    turned = x.copy()
+    for pair, frequency in enumerate(rotary.frequencies):
+        angle = np.arange(len(x)) * frequency
         first, second = x[:, 2 * pair], x[:, 2 * pair + 1]
         turned[:, 2 * pair] = first * np.cos(angle) - second * np.sin(angle)
         turned[:, 2 * pair + 1] = first * np.sin(angle) + second * np.cos(angle)
+    turned[:, : 2 * len(rotary.frequencies)] *= rotary.magnitude
     return turned
 
 

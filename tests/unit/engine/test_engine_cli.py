@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -29,15 +30,17 @@ def test_generate_as_json_is_one_object_and_seeded(
     assert reports[0]["finish"] in ("stop", "length")
 
 
-def test_inspect_shows_sizes_and_formats(
+def test_generate_ends_before_a_stop_string_and_keeps_to_the_numbers(
     tiny_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["inspect", str(tiny_path)]) == 0
-    assert "Q4_1        10 tensors" in capsys.readouterr().out
-    assert main(["inspect", str(tiny_path), "--output", "json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert report["config"]["kv_heads"] == 2
-    assert report["tensors"]["blk.1.ffn_up.weight"]["shape"] == [96, 64]
+    asked = ["generate", str(tiny_path), "--prompt", "Hi", "--max-tokens", "40", "--output", "json",
+             "--temperature", "10"]  # fmt: skip
+    assert main([*asked, "--numbers-of", "8.5"]) == 0
+    free = json.loads(capsys.readouterr().out)["text"]
+    assert set(re.findall(r"[0-9]+(?:\.[0-9]+)?", free)) <= {"8.5"}
+    assert main([*asked, "--numbers-of", "8.5", "--stop", free[4:7]]) == 0
+    stopped = json.loads(capsys.readouterr().out)
+    assert (stopped["text"], stopped["finish"]) == (free[: free.index(free[4:7])], "stop")
 
 
 def test_bench_reports_medians_with_their_ranges(
@@ -50,7 +53,17 @@ def test_bench_reports_medians_with_their_ranges(
     assert 0 < low <= report["decode_per_s"] <= high
     assert report["anonymous_mb"] > 0
     assert main(asked) == 0
-    assert "first_token_s" in capsys.readouterr().out
+    assert "first_token_ms" in capsys.readouterr().out
+
+
+def test_bench_makes_room_for_all_its_sessions(
+    tiny_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["bench", str(tiny_path), "--rounds", "1", "--tokens", "8", "--prompt-tokens", "400"]
+    assert main([*asked, "--sessions", "7", "--output", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["sessions"] == 7
+    assert report["pool_tokens"] >= 7 * 408
 
 
 @pytest.mark.parametrize(
@@ -60,7 +73,12 @@ def test_bench_reports_medians_with_their_ranges(
         ["generate", "FILE", "--prompt", "x " * 600],
         ["generate", "FILE", "--prompt", "x", "--max-tokens", "0"],
         ["generate", "FILE", "--prompt", "x", "--temperature", "-1"],
-        ["bench", "FILE", "--tokens", "1"],
+        ["generate", "FILE", "--prompt", "x", "--top-p", "0"],
+        ["generate", "FILE", "--prompt", "x", "--stop", ""],
+        ["generate", "FILE", "--prompt", "x", "--deadline-s", "0"],
+        ["generate", "FILE", "--prompt", "x", "--pool-tokens", "3"],
+        ["bench", "FILE", "--tokens", "0"],
+        ["bench", "FILE", "--sessions", "0"],
         ["bench", "FILE", "--prompt-tokens", "9999", "--rounds", "1"],
         ["bench", "FILE", "--threads", "0"],
     ],

@@ -1,3 +1,4 @@
+import os
 import struct
 from collections.abc import Callable
 from contextlib import suppress
@@ -8,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from apps.engine._strings import split
+from apps.engine.digest import Digest
 from apps.engine.errors import BadArtefact
 from apps.engine.gguf import Gguf
 from apps.engine.model import Model, default_path
@@ -29,6 +32,15 @@ def one(**changes: Any) -> dict[str, Raw]:
     return {"first": good, "second": replace(good, **changes)}
 
 
+def test_bytes_after_the_last_tensor_are_refused(tmp_path: Path) -> None:
+    data = gguf({}, one())
+    Gguf(write(tmp_path / "a.gguf", data))
+    Gguf(write(tmp_path / "a.gguf", data[:-24]))  # the padding of the last may be missing
+    message = refusal(tmp_path / "a.gguf", data + bytes(1))
+    assert "1 bytes follow tensor 'second'" in message
+    assert "bytes follow the header" in refusal(tmp_path / "a.gguf", gguf({}, {}) + bytes(1))
+
+
 def test_values_come_back_as_they_were_written(tmp_path: Path) -> None:
     metadata = {"a": 7, "b": 0.5, "c": True, "d": "text é", "e": [1, 2], "f": ["x", "y"]}
     weights = np.arange(6, dtype=np.float32)
@@ -38,10 +50,12 @@ def test_values_come_back_as_they_were_written(tmp_path: Path) -> None:
             gguf(metadata, {"w": Raw((2, 3), tiny_gguf.F32, weights.tobytes())}),
         )
     )
+    numbers = file.metadata.pop("e")
+    assert isinstance(numbers, np.ndarray)
+    assert numbers.tolist() == metadata.pop("e")
     assert file.metadata == metadata
-    out = np.empty((2, 3), np.float32)
-    file.tensors["w"].read(out)
-    assert (out == weights.reshape(2, 3)).all()
+    assert file.tensors["w"].shape == (2, 3)
+    assert (file.tensors["w"].raw.view("<f4") == weights).all()
 
 
 def test_metadata_of_another_type_is_refused_by_its_key(tmp_path: Path) -> None:
@@ -66,6 +80,8 @@ def test_metadata_of_another_type_is_refused_by_its_key(tmp_path: Path) -> None:
         (one(shape=(1 << 60, 32)), "impossible shape"),
         (one(offset=65), "not a multiple of 32"),
         (one(offset=32), "overlaps tensor 'first'"),
+        (one(offset=96, data=bytes(72)), "leaves 32 bytes after tensor 'first'"),
+        (one(offset=0), "overlaps tensor"),
         (one(offset=1 << 40), "ends at byte"),
         (one(offset=(1 << 64) - 32), "ends at byte"),
         (one(shape=(200, 32)), "ends at byte"),
@@ -114,6 +130,115 @@ def test_doubled_names_bad_strings_and_nested_arrays_are_refused(
     assert complaint in refusal(tmp_path / "a.gguf", data)
 
 
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        (gguf({"k" * 257: 1}, {}), "257 bytes, the limit is 256"),
+        (gguf({}, {"t" * 65: one()["first"]}), "65 bytes, the limit is 64"),
+        (gguf({"k": [1]}, {}).replace(struct.pack("<IQ", 4, 1), b"\4\0\0\0" + b"\1" * 8), "limit"),
+        (
+            gguf({"k": ["s"]}, {}).replace(struct.pack("<IQ", 8, 1), b"\x08\0\0\0" + b"\1" * 8),
+            "limit",
+        ),
+        (gguf({"k": True}, {}).replace(b"\7\0\0\0\1", b"\7\0\0\0\2"), "neither true nor false"),
+        (
+            gguf({"k": [True]}, {}).replace(
+                struct.pack("<IQ", 7, 1) + b"\1", struct.pack("<IQ", 7, 1) + b"\3"
+            ),
+            "neither",
+        ),
+    ],
+)
+def test_absurd_lengths_and_values_are_refused(tmp_path: Path, data: bytes, complaint: str) -> None:
+    assert complaint in refusal(tmp_path / "a.gguf", data)
+
+
+@pytest.mark.parametrize(
+    "strings",
+    [
+        ["plain", "words"],
+        [f"{number:x}" * (number % 70) for number in range(3000)],
+        ["", "an empty one before"],
+        ["long " * 60, "short"],
+        ["with\0NUL", "\0\0\0\0\0\0\0\0\0"],
+        ["new\nline", "é医😀"],
+        ["x"],
+    ],
+)
+def test_an_array_of_any_strings_comes_back(tmp_path: Path, strings: list[str]) -> None:
+    metadata = {"before": 1, "strings": strings, "after": "\0\0\0\0\0\0\0\0\1"}
+    file = Gguf(write(tmp_path / "a.gguf", gguf(metadata, {"w": one()["first"]})))
+    assert file.metadata == metadata
+    assert file.get_list("strings", str) == strings
+
+
+@pytest.mark.parametrize("where", [0, 1, 1999])
+def test_a_string_of_an_array_that_is_not_utf8_is_refused_by_its_number(
+    tmp_path: Path, where: int
+) -> None:
+    strings = ["word"] * 2000
+    strings[where] = "here"
+    data = gguf({"k": strings}, {}).replace(b"here", b"h\xffre")
+    assert f"'k', value {where} is not UTF-8" in refusal(tmp_path / "a.gguf", data)
+
+
+def test_random_bytes_for_strings_are_read_as_one_by_one() -> None:
+    draw, read = np.random.default_rng(9), 0
+    for _ in range(3000):
+        lengths = draw.choice(
+            [0, 1, 2, 9, 255, 256, 1 << 40], 6, p=[0.1, 0.3, 0.3, 0.2, 0.04, 0.03, 0.03]
+        )
+        data = b"".join(
+            struct.pack("<Q", n)
+            + draw.choice([0, 65, 200], min(int(n), 300), p=[0.02, 0.96, 0.02])
+            .astype(np.uint8)
+            .tobytes()
+            for n in lengths
+        )
+        found = split(data, 5)
+        if found:
+            strings, size = found
+            again = b"".join(struct.pack("<Q", len(one.encode())) + one.encode() for one in strings)
+            assert again == data[:size]
+            assert len(strings) == 5
+            read += 1
+    assert read > 300
+
+
+def test_a_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
+        with pytest.raises(BadArtefact, match="not a regular file"):
+            Gguf(path)
+
+
+@pytest.mark.parametrize("left", [0, 3, 30, 2000, 20_000])
+def test_a_file_that_shrinks_while_it_is_read_is_refused(
+    tmp_path: Path, tiny_path: Path, left: int
+) -> None:
+    path = write(tmp_path / "a.gguf", tiny_path.read_bytes())
+
+    def shrink(descriptor: int, _: str) -> Digest:
+        os.truncate(path, left)
+        return Digest(b"", 0)
+
+    with pytest.raises(BadArtefact, match=r"shrank|cannot be mapped|changed"):
+        Gguf(path, shrink)
+
+
+def test_a_file_that_is_written_to_while_it_is_read_is_refused(
+    tmp_path: Path, tiny_path: Path
+) -> None:
+    path = write(tmp_path / "a.gguf", tiny_path.read_bytes())
+
+    def touch(descriptor: int, _: str) -> Digest:
+        os.utime(path, (1, 1))
+        return Digest(b"", 0)
+
+    with pytest.raises(BadArtefact, match="changed while it was read"):
+        Gguf(path, touch)
+
+
 @pytest.mark.parametrize("where", ["", "missing.gguf"])
 def test_a_path_that_is_no_file_is_refused(tmp_path: Path, where: str) -> None:
     with pytest.raises(BadArtefact, match=r"give the path"):
@@ -151,18 +276,16 @@ def changed(**changes: Any) -> bytes:
         (changed(general__architecture="gpt2"), "architecture 'gpt2'"),
         (changed(llama__block_count=3), "'blk.2."),
         (changed(llama__block_count=0), "'llama.block_count' is 0"),
+        (changed(llama__block_count=1 << 20), "'llama.block_count' is 1048576, but there are 20"),
         (changed(llama__embedding_length=128), "shape"),
         (changed(llama__attention__head_count_kv=3), "3 KV heads"),
-        (changed(llama__rope__scaling__type="yarn"), "scaling"),
-        (changed(llama__rope__dimension_count=8), "rotat"),
-        (changed(llama__rope__freq_base=0.0), "rope base"),
-        (changed(tokenizer__ggml__model="llama"), "tokeniser 'llama'"),
+        (changed(tokenizer__ggml__model="t5"), "tokeniser 't5'"),
         (changed(tokenizer__ggml__pre="qwen2"), "'qwen2'"),
         (changed(tokenizer__ggml__token_type=[1]), "1 token types"),
         (changed(tokenizer__ggml__merges=["q q"]), "merge 0"),
         (
-            gguf(tiny_metadata(), tiny_tensors() | {"rope_freqs.weight": one()["first"]}),
-            "rope_freqs",
+            gguf(tiny_metadata(), tiny_tensors() | {"rope_freq.weight": one()["first"]}),
+            "'rope_freq.weight' is unknown",
         ),
         (
             gguf(tiny_metadata(), tiny_tensors() | {"output_norm.weight": one()["first"]}),

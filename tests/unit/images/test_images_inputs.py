@@ -52,11 +52,12 @@ def test_entries_of_a_work_tree_are_those_of_its_commit(tree: Path) -> None:
     assert inputs_hash(from_files) == inputs_hash(select(committed, ["apps"]))
 
 
-def test_bytecode_is_no_input(tree: Path) -> None:
+def test_what_was_made_of_the_sources_is_no_input(tree: Path) -> None:
     before = entries_of_tree(tree, ["apps"])
     (tree / "apps/__pycache__").mkdir()
     (tree / "apps/__pycache__/plain.cpython-311.pyc").write_bytes(b"\0")
     (tree / "apps/old.pyc").write_bytes(b"\0")
+    (tree / "apps/_core.abi3.so").write_bytes(b"\0")
     assert entries_of_tree(tree, ["apps"]) == before
 
 

@@ -39,6 +39,8 @@ def test_an_image_is_decided_by_its_own_folder_and_its_base(image: str) -> None:
             assert f"deploy/cluster/{words[0]}" in chosen
         if kind == "trained":
             assert all(is_below(path, chosen) for path in (words[0], *words[2:]))
+        if kind == "compiled":
+            assert is_below(words[0], chosen)
 
 
 @pytest.mark.parametrize("image", NAMES)

@@ -1,42 +1,38 @@
-"""One engine thread serves all streams in turn and outlives each of them."""
+"""One thread carries all streams to their clients and outlives each of them."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
+from apps.engine import Busy, Piece, Stream
 from apps.pipeline.streams import Job, Streams
 
 
 @dataclass
-class Word:
-    text: str
-    token: int = 1
-    finish: str = ""
-
-
-@dataclass
 class Ear:
-    """A client that remembers; `order` is shared, to see whose turn it was."""
+    """A client that remembers."""
 
-    name: str
-    order: list[str]
     gone: bool = False
     broken: bool = False
     texts: list[str] = field(default_factory=list)
     failure: str = ""
     ended: threading.Event = field(default_factory=threading.Event)
+    heard: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    held: threading.Event | None = None
 
     def stopped(self) -> bool:
         return self.gone
 
     def piece(self, piece: Any) -> None:
+        if self.held:
+            assert self.held.wait(20)
         if self.broken:
             raise ConnectionError("the client is gone")
-        self.order.append(self.name)
         self.texts.append(piece.text)
+        self.heard.release()
         if piece.finish:
             self.ended.set()
 
@@ -47,108 +43,119 @@ class Ear:
             raise ConnectionError("still gone")
 
 
-def words(ear: Ear, count: int) -> Iterator[Word]:
-    for number in range(count):
-        if ear.stopped():
-            yield Word("", -1, "cancelled")
-            return
-        yield Word(str(number), finish="stop" if number == count - 1 else "")
+class Source:
+    """The engine's side of one stream."""
+
+    def __init__(self) -> None:
+        self.stops = threading.Semaphore(0)
+        self.opened = threading.Event()
+
+    def open(self, heard: Callable[[Stream], None]) -> Stream:
+        self.stream = Stream("r", 4, stop=self.stops.release, read=lambda: None, heard=heard)
+        self.opened.set()
+        return self.stream
+
+    def say(self, *texts: str, finish: str = "") -> None:
+        assert self.opened.wait(20)
+        for number, text in enumerate(texts):
+            self.stream.put(Piece(text, 7, finish if number == len(texts) - 1 else ""))
 
 
-def job(ear: Ear, count: int) -> Job:
-    return Job(lambda: words(ear, count), ear)
-
-
-def run(streams: Streams) -> threading.Thread:
-    thread = threading.Thread(target=streams.run, daemon=True)
+@pytest.fixture
+def streams() -> Iterator[Streams]:
+    carrying = Streams()
+    thread = threading.Thread(target=carrying.run, daemon=True)
     thread.start()
-    return thread
-
-
-def finish(streams: Streams, thread: threading.Thread) -> None:
-    streams.close()
-    thread.join(5)
+    yield carrying
+    carrying.close()
+    thread.join(20)
     assert not thread.is_alive()
 
 
-def test_streams_take_turns() -> None:
-    order: list[str] = []
-    ears = [Ear(name, order) for name in "abc"]
-    streams = Streams(running=3, waiting=0)
-    for ear in ears:
-        assert streams.submit(job(ear, 3))
-    thread = run(streams)
-    for ear in ears:
-        assert ear.ended.wait(5)
-    assert order == list("abcabcabc")
-    finish(streams, thread)
+def begin(streams: Streams, ear: Ear) -> Source:
+    source = Source()
+    streams.submit(Job(source.open, ear))
+    return source
 
 
-def test_more_than_the_running_wait_and_more_than_that_are_refused() -> None:
-    order: list[str] = []
-    ears = [Ear(name, order) for name in "abcd"]
-    streams = Streams(running=1, waiting=2)
-    assert [streams.submit(job(ear, 2)) for ear in ears] == [True, True, True, False]
-    thread = run(streams)
-    for ear in ears[:3]:
-        assert ear.ended.wait(5)
-    assert order == list("aabbcc")
-    finish(streams, thread)
+def test_pieces_come_in_their_order_to_their_own_client(streams: Streams) -> None:
+    ears = [Ear(), Ear()]
+    sources = [begin(streams, ear) for ear in ears]
+    for source, texts in zip(sources, ("abc", "xyz"), strict=True):
+        source.say(*texts, finish="stop")
+    for ear, texts in zip(ears, ("abc", "xyz"), strict=True):
+        assert ear.ended.wait(20)
+        assert ear.texts == list(texts)
 
 
-def test_a_client_that_goes_is_not_worked_for() -> None:
-    order: list[str] = []
-    gone, stays = Ear("g", order, gone=True), Ear("s", order)
-    streams = Streams(running=2, waiting=2)
-    streams.submit(job(gone, 1000))
-    streams.submit(job(stays, 3))
-    thread = run(streams)
-    assert stays.ended.wait(5)
-    assert gone.texts == [""]
-    finish(streams, thread)
+def test_submitting_waits_for_nobody(streams: Streams) -> None:
+    slow = Ear(held=threading.Event())
+    begin(streams, slow).say("a", finish="stop")
+    other = begin(streams, Ear())
+    assert not other.opened.is_set()
+    assert slow.held
+    slow.held.set()
+    assert slow.ended.wait(20)
+    assert other.opened.wait(20)
 
 
-def test_one_broken_stream_harms_no_other() -> None:
-    order: list[str] = []
-    bad, broken, good = Ear("x", order), Ear("y", order, broken=True), Ear("z", order)
+def test_a_client_that_goes_is_noticed_with_its_next_piece(streams: Streams) -> None:
+    ear = Ear()
+    source = begin(streams, ear)
+    source.say("a")
+    assert ear.heard.acquire(timeout=20)
+    ear.gone = True
+    source.say("b")
+    assert source.stops.acquire(timeout=20)
+    source.say("", finish="cancelled")
+    assert ear.ended.wait(20)
+    assert ear.texts == ["a", "b", ""]
 
-    def refuse() -> Iterator[Word]:
-        raise ValueError("prompt too long")
 
-    def burst() -> Iterator[Word]:
-        yield Word("one")
-        raise FloatingPointError("not a number")
+def test_a_client_that_goes_before_its_first_piece_is_noticed_too(streams: Streams) -> None:
+    ear = Ear(gone=True)
+    source = begin(streams, ear)
+    assert source.stops.acquire(timeout=20)
 
-    worse = Ear("w", order)
-    streams = Streams(running=4, waiting=4)
-    for one in (Job(refuse, bad), job(broken, 5), Job(burst, worse), job(good, 3)):
-        streams.submit(one)
-    thread = run(streams)
-    assert good.ended.wait(5)
-    assert bad.failure == "the model cannot answer (ValueError)"
-    assert worse.failure == "the model cannot answer (FloatingPointError)"
+
+def test_one_broken_stream_harms_no_other(streams: Streams) -> None:
+    refused, broken, worse, good = Ear(), Ear(broken=True), Ear(), Ear()
+
+    def refuse(heard: Callable[[Stream], None]) -> Stream:
+        raise Busy("too many answers; ask again later")
+
+    streams.submit(Job(refuse, refused))
+    cut = begin(streams, broken)
+    failing = begin(streams, worse)
+    source = begin(streams, good)
+    cut.say("a", "b")
+    assert failing.opened.wait(20)
+    failing.stream.fail(FloatingPointError("not a number"))
+    source.say("0", "1", finish="length")
+    for ear in (refused, broken, worse, good):
+        assert ear.ended.wait(20)
+    assert refused.failure == "the model cannot answer (too many answers; ask again later)"
     assert broken.failure == "the model cannot answer (ConnectionError)"
-    assert good.texts == ["0", "1", "2"]
-    finish(streams, thread)
+    assert cut.stops.acquire(timeout=20), "nobody reads it, and it goes on"
+    assert worse.failure == "the model cannot answer (FloatingPointError)"
+    assert good.texts == ["0", "1"]
 
 
-def test_closing_fails_what_is_left_and_takes_nothing_more() -> None:
-    order: list[str] = []
-    ear = Ear("a", order)
-    streams = Streams(running=1, waiting=1)
-    streams.submit(job(ear, 2))
+def test_what_was_made_before_a_failure_still_arrives(streams: Streams) -> None:
+    ear = Ear(held=threading.Event())
+    source = begin(streams, ear)
+    source.say("a", "b")
+    source.stream.fail(RuntimeError("lost"))
+    assert ear.held
+    ear.held.set()
+    assert ear.ended.wait(20)
+    assert (ear.texts, bool(ear.failure)) == (["a", "b"], True)
+
+
+def test_closing_fails_what_is_left() -> None:
+    streams, ear = Streams(), Ear()
+    source = begin(streams, ear)
     streams.close()
     streams.run()
-    assert ear.failure
-    assert streams.submit(job(Ear("b", order), 1)) is False
-
-
-@pytest.mark.parametrize("count", [1, 50])
-def test_an_idle_engine_wakes_up(count: int) -> None:
-    streams = Streams(running=2, waiting=2)
-    thread = run(streams)
-    for _ in range(3):
-        ear = Ear("a", [])
-        assert streams.submit(job(ear, count))
-        assert ear.ended.wait(5)
-    finish(streams, thread)
+    assert ear.failure == "the model cannot answer (RuntimeError)"
+    assert source.stops.acquire(timeout=20)

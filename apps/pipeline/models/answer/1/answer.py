@@ -1,27 +1,41 @@
 """Triton model `answer`: a prompt to the model's words, streamed token by token (decoupled).
 
-One thread owns the engine; `execute` only enqueues, so a client that cancels is noticed before
-the next token and a slow one holds nobody up.
+`execute` only enqueues. One thread owns the engine and computes several answers at once;
+another sends, so a client that cancels is noticed before its next token and a slow one
+holds nobody up. Every number in the words is a number in the prompt, which has the facts.
 """
 
+import json
 import os
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
 import numpy as np
 import triton_python_backend_utils as pb
 
-from apps.engine import Engine, Generator, Model, default_path
+from apps.engine import (
+    NO_TOKEN,
+    Engine,
+    Generator,
+    Model,
+    Piece,
+    Stream,
+    default_path,
+    default_trust,
+)
 from apps.pipeline.metrics import TOKENS_METRIC
-from apps.pipeline.streams import Job, Piece, Streams
+from apps.pipeline.streams import Job, Streams
 from apps.pipeline.triton import bytes_tensor, log, read_bytes
 
 MAX_PROMPT_CHARS = 8000
 MAX_TOKENS = 512
-RUNNING = 32
-WAITING = 64
+POOL_TOKENS = 4096
+WAITING = 512
+DEADLINE_S = 60.0
 _LAST = pb.TRITONSERVER_RESPONSE_COMPLETE_FINAL
 
 
@@ -36,15 +50,19 @@ class _Client:
         return bool(self._sender.is_cancelled())
 
     def piece(self, piece: Piece) -> None:
-        if not piece.finish and piece.token < 0:
-            return  # the prompt is still being read
+        event = piece.event
         tensors = [
             bytes_tensor("text", piece.text),
             pb.Tensor("token", np.array([piece.token], np.int32)),
             bytes_tensor("finish", piece.finish),
+            _number("event", event.id if event else 0),
+            _number("at_ns", event.at_ns if event else time.perf_counter_ns()),
+            _number("step", event.step if event else 0),
+            bytes_tensor("table", json.dumps(event.table if event else [])),
         ]
         self._sender.send(pb.InferenceResponse(tensors), flags=_LAST if piece.finish else 0)
-        self._tokens.increment(1)
+        if piece.token != NO_TOKEN:
+            self._tokens.increment(1)
 
     def failed(self, reason: str) -> None:
         self._sender.send(pb.InferenceResponse(error=pb.TritonError(reason)), flags=_LAST)
@@ -55,33 +73,78 @@ class TritonPythonModel:
 
     def initialize(self, args: Mapping[str, str]) -> None:
         """Load the model; Triton waits, so the server is not ready before the engine is warm."""
-        engine = Engine(Model.open(default_path()), progress=lambda line: log.info("%s", line))
-        self._generator = Generator(engine)
+        # A customer waits for the facts first: the other models' short work goes before a token.
+        # Before the engine's threads start, for they inherit it.
+        os.nice(5)
+        self._stack = ExitStack()
+        engine = Engine(
+            Model.open(default_path(), default_trust()),
+            pool_tokens=POOL_TOKENS,
+            waiting=WAITING,
+            progress=lambda line: log.info("%s", line),
+        )
+        self._generator = Generator(self._stack.enter_context(engine))
         self._family = pb.MetricFamily(
             name=TOKENS_METRIC, description="Tokens generated", kind=pb.MetricFamily.COUNTER
         )
         self._tokens = self._family.Metric(labels={})
-        self._streams = Streams(RUNNING, WAITING)
-        # A customer waits for the facts first: the other models' short work goes before a token.
-        os.nice(5)
-        self._thread = threading.Thread(target=self._streams.run, name="engine")
+        self._streams = Streams()
+        self._thread = threading.Thread(target=self._streams.run, name="streams")
         self._thread.start()
 
     def execute(self, requests: list[Any]) -> None:
-        """Enqueue; the responses come from the engine's thread."""
+        """Enqueue; the responses come from the streams' thread."""
         for request in requests:
             client = _Client(request.get_response_sender(), self._tokens)
             prompt = read_bytes(request, "prompt").decode("utf-8", "replace")
-            wanted = int(pb.get_input_tensor_by_name(request, "max_tokens").as_numpy()[0])
             if not prompt or len(prompt) > MAX_PROMPT_CHARS:
                 client.failed(f"a prompt has 1 to {MAX_PROMPT_CHARS} characters")
                 continue
-            tokens = min(max(wanted, 1), MAX_TOKENS)
-            start = partial(self._generator.stream, prompt, tokens, client.stopped)
-            if not self._streams.submit(Job(start, client)):
-                client.failed("the model has too many answers to give; ask again later")
+            self._streams.submit(Job(partial(self._start, *_asked(request), prompt), client))
 
     def finalize(self) -> None:
         """Called by Triton before it ends the process."""
         self._streams.close()
         self._thread.join()
+        self._stack.close()
+
+    def _start(
+        self,
+        tokens: int,
+        session: str,
+        name: str,
+        deadline_s: float,
+        prompt: str,
+        heard: Callable[[Stream], None],
+    ) -> Stream:
+        return self._generator.stream(
+            prompt,
+            tokens,
+            numbers_of=[prompt],
+            session=session,
+            request=name,
+            deadline_s=deadline_s,
+            heard=heard,
+        )
+
+
+def _asked(request: Any) -> tuple[int, str, str, float]:
+    """Tokens wanted, session, request id, seconds from now to the deadline."""
+    wanted = int(pb.get_input_tensor_by_name(request, "max_tokens").as_numpy()[0])
+    timeout_s = request.timeout() / 1e6
+    return (
+        min(max(wanted, 1), MAX_TOKENS),
+        _optional(request, "session"),
+        _optional(request, "request_id") or request.request_id(),
+        min(timeout_s or DEADLINE_S, DEADLINE_S),
+    )
+
+
+def _optional(request: Any, name: str) -> str:
+    if pb.get_input_tensor_by_name(request, name) is None:
+        return ""
+    return read_bytes(request, name).decode("utf-8", "replace")
+
+
+def _number(name: str, value: int) -> Any:
+    return pb.Tensor(name, np.array([value], np.int64))

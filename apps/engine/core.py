@@ -1,0 +1,203 @@
+"""The computation over one mapped model: rows of several sequences in, logits out.
+
+Nothing is implicit: weights are used where they lie in the mapping; keys and values live
+in one pool of pages whose numbers are the caller's accounting; every sum has one order, so
+that the logits of a position are the same to the bit whatever else is in the step, however
+its prompt was cut, whichever pages it has and however many threads compute (for one `isa`).
+"""
+
+import mmap
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from apps.engine.errors import BadRequest, Forked
+from apps.engine.model import Model
+from apps.engine.native import load
+from apps.engine.plan import Room, plan
+from apps.engine.quant import F32
+from apps.engine.ranges import marked
+from apps.engine.start_up import Progress, StartUp, read_ahead, touch
+from apps.engine.threads import checked, default_threads, exclusive_cpus
+
+PAGE = 16  # tokens of a KV page
+ROWS = 256  # tokens that are computed together; a longer prompt is cut
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Part of one sequence to compute in this step.
+
+    `pages` are page numbers, in order; they cover `start` + len(`tokens`) positions, and
+    hold those before `start` already.
+    """
+
+    tokens: Sequence[int]
+    start: int
+    pages: Sequence[int]
+    logits: Literal["none", "last", "every"] = "last"
+
+    @property
+    def wanted(self) -> range:
+        """Which of `tokens` have a row in the result."""
+        count = len(self.tokens)
+        return range({"none": count, "last": count - 1, "every": 0}[self.logits], count)
+
+
+class Core:
+    """One model, its KV memory and its threads. For one thread, in the process that made it.
+
+    Memory beside the mapping: 4 x layers x KV heads x head bytes for each of `pool_tokens`
+    (f16 keys and values), the work space of `ROWS` rows, and 4 bytes for each of
+    `pool_tokens` x head turns: `anonymous_bytes` in all.
+    Errors: `BadRequest` for a pool, a thread count or an instruction set that cannot be,
+    `BadArtefact`, `CoreMissing`.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        pool_tokens: int = 2048,
+        threads: int | None = None,
+        isa: str | None = None,
+        progress: Progress = lambda line: None,
+    ) -> None:
+        self._pid = os.getpid()
+        if not PAGE <= pool_tokens <= 1 << 24:
+            raise BadRequest(f"a pool of {pool_tokens} tokens; choose {PAGE} to {1 << 24}")
+        self.model = model
+        self.pages = pool_tokens // PAGE
+        self.positions = min(self.pages * PAGE, model.config.context)
+        self.threads = default_threads() if threads is None else checked(threads)
+        self.isa = _isa(isa or os.environ.get("ENGINE_ISA"))
+        self.start_up = StartUp()
+        with self.start_up.phase("read ahead"):
+            read_ahead(model.file.mapping)
+        with self.start_up.phase("plan"):
+            self._plan()
+        with self.start_up.phase("touch"):
+            touch(model.file.mapping, progress)
+        with self.start_up.phase("warm up"):
+            self.forward([Slice([0], 0, [0])])
+        progress(f"ready in {self.start_up.seconds:.2f} s")
+
+    def _plan(self) -> None:
+        config = self.model.config
+        made = plan(self.model, Room(ROWS, self.pages, self.positions))
+        turns = _turns(config.rotary.frequencies, config.rotary.magnitude, self.positions)
+        values = PAGE * config.head * config.kv_heads * config.layers * self.pages
+        # Private, or the kernel would count it as shared memory and not as this process's own.
+        pool = mmap.mmap(-1, 2 * values * 2, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        work = mmap.mmap(-1, made.work_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self.anonymous_bytes = len(pool) + len(work) + turns.nbytes
+        self._native = load().Core(
+            sizes=made.sizes,
+            ops=made.ops,
+            weights=self.model.file.mapping,
+            turns=turns,
+            pool=pool,
+            work=work,
+            threads=self.threads,
+            isa=self.isa,
+            cpus=exclusive_cpus(self.threads),
+        )
+
+    def forward(self, work: Sequence[Slice]) -> F32:
+        """Logits [rows wanted, vocabulary], in the order of `work`.
+
+        Errors: `BadRequest` for a slice that cannot be computed (then nothing was), `Forked`.
+        """
+        if os.getpid() != self._pid:
+            raise Forked(
+                "the engine's threads stayed in the parent; start an engine after the fork"
+            )
+        for one in work:
+            self._check(one)
+        count = sum(len(one.wanted) for one in work)
+        logits = np.empty((count, self.model.config.vocabulary), np.float32)
+        done = 0
+        for pieces in _steps(work):
+            step, wanted = _step(pieces)
+            with marked("step"):
+                self._native.run(step, logits[done : done + wanted])
+            done += wanted
+        return logits
+
+    def close(self) -> None:
+        """End the threads and free the memory; safe to call twice."""
+        self._native.close()
+
+    def _check(self, one: Slice) -> None:
+        end, words = one.start + len(one.tokens), self.model.config.vocabulary
+        if not one.tokens or one.start < 0 or end > self.positions:
+            raise BadRequest(
+                f"{len(one.tokens)} tokens from position {one.start};"
+                f" choose at least one, within 0 to {self.positions - 1}"
+            )
+        if len(one.pages) * PAGE < end:
+            raise BadRequest(f"{len(one.pages)} pages of {PAGE} do not cover {end} positions")
+        if not 0 <= min(one.tokens) <= max(one.tokens) < words:
+            raise BadRequest(f"token ids go from 0 to {words - 1}; use this model's tokeniser")
+        if not 0 <= min(one.pages) <= max(one.pages) < self.pages:
+            raise BadRequest(f"page numbers go from 0 to {self.pages - 1}")
+
+
+def _isa(wanted: str | None) -> str:
+    """The best instruction set of this CPU, or the one that was asked for."""
+    available: list[str] = load().available()
+    if wanted and wanted not in available:
+        raise BadRequest(
+            f"instruction set {wanted!r} (ENGINE_ISA); this CPU has {', '.join(available)}"
+        )
+    return wanted or available[0]
+
+
+def _turns(frequencies: Sequence[float], magnitude: float, positions: int) -> F32:
+    """Cosine and sine of each pair, [positions, pairs, 2]."""
+    angles = np.arange(positions)[:, None] * np.asarray(frequencies)
+    turns = np.stack([np.cos(angles), np.sin(angles)], axis=-1) * magnitude
+    return np.ascontiguousarray(turns, np.float32)
+
+
+def _steps(work: Sequence[Slice]) -> Iterator[list[Slice]]:
+    """The slices in steps of at most `ROWS` tokens; a slice that does not fit is cut."""
+    step: list[Slice] = []
+    room = ROWS
+    for whole in work:
+        rest = whole
+        while len(rest.tokens) > room:
+            head = rest.logits if rest.logits == "every" else "none"
+            step.append(replace(rest, tokens=rest.tokens[:room], logits=head))
+            yield step
+            rest = replace(rest, tokens=rest.tokens[room:], start=rest.start + room)
+            step, room = [], ROWS
+        step.append(rest)
+        room -= len(rest.tokens)
+        if not room:
+            yield step
+            step, room = [], ROWS
+    if step:
+        yield step
+
+
+def _step(pieces: Sequence[Slice]) -> tuple[npt.NDArray[np.int32], int]:
+    """The step as the compiled side reads it (native/module.c), and its rows of logits."""
+    tokens: list[int] = []
+    positions: list[int] = []
+    tables: list[int] = []
+    wanted: list[int] = []
+    pages: list[int] = []
+    for piece in pieces:
+        count = len(piece.tokens)
+        wanted += [len(tokens) + row for row in piece.wanted]
+        tokens += piece.tokens
+        positions += range(piece.start, piece.start + count)
+        tables += [len(pages)] * count
+        pages += piece.pages
+    step = [len(tokens), len(wanted), len(pages), *tokens, *positions, *tables, *wanted, *pages]
+    return np.array(step, np.int32), len(wanted)

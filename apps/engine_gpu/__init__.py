@@ -1,0 +1,1 @@
+"""Kernels for GPUs; they need the extra `gpu` (the Triton language)."""
