@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from tests.integration.gateway.harness import Gateway, run_gateway
-from tests.integration.pipeline.harness import run_pipeline, run_tickets
+from tests.integration.pipeline.harness import Pipeline, run_pipeline, run_tickets, slowed
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
 
@@ -25,21 +25,33 @@ window.fetch = (url, options) => {
 
 
 @pytest.fixture(scope="module")
-def running(running_postgres: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    database = running_postgres
+def lane(running_postgres: Any) -> Iterator[Pipeline]:
     with (
-        run_tickets(database) as tickets,
-        run_pipeline(database.url("assistant"), tickets) as pipeline,
-        run_gateway(
-            database.url("gateway"),
-            database.assertion_key,
-            pipeline.grpc,
-            tmp_path_factory.mktemp("gateway"),
-            ANSWER_MAX_TOKENS="60",
-            DEADLINE_S="60",
-        ) as gateway,
+        run_tickets(running_postgres) as tickets,
+        run_pipeline(running_postgres.url("assistant"), tickets) as pipeline,
     ):
+        yield pipeline
+
+
+@pytest.fixture(scope="module")
+def running(
+    running_postgres: Any, lane: Pipeline, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Gateway]:
+    with run_gateway(
+        running_postgres.url("gateway"),
+        running_postgres.assertion_key,
+        lane.grpc,
+        tmp_path_factory.mktemp("gateway"),
+        ANSWER_MAX_TOKENS="60",
+        DEADLINE_S="60",
+    ) as gateway:
         yield gateway
+
+
+@pytest.fixture
+def slow_engine(lane: Pipeline) -> Iterator[None]:
+    with slowed(lane):
+        yield
 
 
 class Page:
@@ -124,6 +136,7 @@ def test_a_balance_in_chinese_with_its_facts_its_times_and_what_was_left_out(
     assert page.console() == []
 
 
+@pytest.mark.usefixtures("slow_engine")
 def test_an_english_answer_streams_and_a_complaint_stops_it(page: Page, postgres: Any) -> None:
     page.sign_in(postgres.token("c-1002"))
     page.send("What is my medical insurance balance?")
