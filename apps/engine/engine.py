@@ -98,7 +98,7 @@ class Engine:
         limit = self._limit(prompt, max_tokens)
         if not 0 < deadline_s <= MAX_DEADLINE_S:
             raise BadRequest(f"a deadline of {deadline_s} s; choose up to {MAX_DEADLINE_S}")
-        sampler.read(prompt)
+        sampler.begin(prompt, self.model.config.vocabulary)
         sequence = Sequence(
             request, session, prompt, limit, monotonic() + deadline_s, sampler, output
         )

@@ -222,6 +222,13 @@ def test_refusals_come_at_the_call_not_at_the_first_piece(generator: Generator) 
         generator.stream("Hi", 0)
     with pytest.raises(BadRequest):
         generator.stream("Hi", 5, stops=[""])
+    with pytest.raises(BadRequest, match=f"token {VOCABULARY}; this model's last"):
+        generator.stream("Hi", 5, sampling=Sampling(logit_bias={VOCABULARY: 1}))
+    for token in (-1, VOCABULARY):
+        with pytest.raises(BadRequest, match=f"stop token {token}; token ids go from 0"):
+            generator.stream("Hi", 5, stop_ids=[token])
+    with pytest.raises(BadRequest, match="room for 0 pieces; choose 1"):
+        generator.stream("Hi", 5, room=0)
     with pytest.raises(BadText):
         generator.stream("\ud800", 5)
 
