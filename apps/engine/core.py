@@ -15,9 +15,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from apps.engine.errors import BadRequest, Forked
+from apps.engine.errors import BadRequest
 from apps.engine.model import Model
 from apps.engine.native import load
+from apps.engine.owner import Owner
 from apps.engine.plan import Room, plan
 from apps.engine.quant import F32
 from apps.engine.ranges import marked
@@ -67,7 +68,7 @@ class Core:
         isa: str | None = None,
         progress: Progress = lambda line: None,
     ) -> None:
-        self._pid = os.getpid()
+        self._owner = Owner()
         if not PAGE <= pool_tokens <= 1 << 24:
             raise BadRequest(f"a pool of {pool_tokens} tokens; choose {PAGE} to {1 << 24}")
         self.model = model
@@ -112,10 +113,7 @@ class Core:
 
         Errors: `BadRequest` for a slice that cannot be computed (then nothing was), `Forked`.
         """
-        if os.getpid() != self._pid:
-            raise Forked(
-                "the engine's threads stayed in the parent; start an engine after the fork"
-            )
+        self._owner.check()
         for one in work:
             self._check(one)
         count = sum(len(one.wanted) for one in work)

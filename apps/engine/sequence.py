@@ -11,7 +11,7 @@ Served = tuple[str, int, str]  # request, tokens, "prefill" or "decode"
 
 
 class Output(Protocol):
-    """Where the tokens of one sequence go; called by the engine's thread only."""
+    """Where the tokens of one sequence go; called by one thread at a time: the engine's, or whoever ends it."""
 
     @property
     def full(self) -> bool:
