@@ -85,16 +85,14 @@ class Core:
             touch(model.file.mapping, progress)
         with self.start_up.phase("warm up"):
             self.forward([Slice([0], 0, [0])])
-        progress(f"ready in {self.start_up.seconds:.2f} s")
+        progress(f"ready in {self.start_up.seconds:.2f} s: {self.start_up}")
 
     def _plan(self) -> None:
         config = self.model.config
         made = plan(self.model, Room(ROWS, self.pages, self.positions))
         turns = _turns(config.rotary.frequencies, config.rotary.magnitude, self.positions)
         values = PAGE * config.head * config.kv_heads * config.layers * self.pages
-        # Private, or the kernel would count it as shared memory and not as this process's own.
-        pool = mmap.mmap(-1, 2 * values * 2, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        work = mmap.mmap(-1, made.work_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        pool, work = self._memory(2 * values * 2), self._memory(made.work_bytes)
         self.anonymous_bytes = len(pool) + len(work) + turns.nbytes
         self._native = load().Core(
             sizes=made.sizes,
@@ -107,6 +105,16 @@ class Core:
             isa=self.isa,
             cpus=exclusive_cpus(self.threads),
         )
+
+    def _memory(self, size: int) -> mmap.mmap:
+        try:
+            # Private, or the kernel would count it as shared memory and not as this process's own.
+            return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError as error:
+            raise BadRequest(
+                f"{size / 1e6:.0f} MB for a pool of {self.pages * PAGE} tokens cannot be had"
+                f" ({error.strerror}); choose a smaller pool"
+            ) from None
 
     def forward(self, work: Sequence[Slice]) -> F32:
         """Logits [rows wanted, vocabulary], in the order of `work`.

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable
-from time import monotonic, perf_counter
+from time import monotonic
 from types import TracebackType
 
 from apps.engine.core import PAGE, Core, Slice
@@ -39,7 +39,6 @@ class Engine:
         waiting: int = WAITING,
         progress: Callable[[str], None] = lambda line: None,
     ) -> None:
-        begun = perf_counter()
         self.model = model
         self.core = core or Core(model, pool_tokens=pool_tokens, threads=threads, progress=progress)
         self._pool = Pool(self.core.pages, PAGE, model.digest)
@@ -49,7 +48,6 @@ class Engine:
         self._thread: threading.Thread | None = None
         self._owner = Owner()
         self._entered = False
-        self.load_s = perf_counter() - begun
 
     def __enter__(self) -> "Engine":
         self._owner.check()

@@ -11,7 +11,10 @@ Served = tuple[str, int, str]  # request, tokens, "prefill" or "decode"
 
 
 class Output(Protocol):
-    """Where the tokens of one sequence go; called by one thread at a time: the engine's, or whoever ends it."""
+    """Where the tokens of one sequence go.
+
+    One thread at a time calls it: the engine's, or whoever ends the sequence.
+    """
 
     @property
     def full(self) -> bool:

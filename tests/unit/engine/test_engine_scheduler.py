@@ -228,7 +228,9 @@ def test_a_reader_who_reads_now_and_then_keeps_its_room() -> None:
         plan.expire(now * 0.9 * PATIENCE_S)
         slow.output.full = now % 2 == 1
         step = plan.plan()
-        assert step is None if slow.output.full else [one[0] for one in done(plan, step)] == ["slow"]
+        assert (
+            step is None if slow.output.full else [one[0] for one in done(plan, step)] == ["slow"]
+        )
 
 
 def test_one_who_gave_its_room_up_can_be_ended() -> None:
