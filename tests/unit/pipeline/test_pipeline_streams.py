@@ -118,6 +118,25 @@ def test_a_client_that_goes_before_its_first_piece_is_noticed_too(streams: Strea
     assert source.stops.acquire(timeout=20)
 
 
+def test_a_client_that_goes_is_noticed_however_much_there_is_to_carry(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("apps.pipeline.streams.LOOK_EVERY_S", 0.0)
+    gone, busy = Source(), Source()
+    stopped: list[bool] = []
+
+    def open_(heard: Callable[[Stream], None]) -> Stream:
+        stopped.append(gone.stops.acquire(blocking=False))
+        return busy.open(heard)
+
+    carrying = Streams()
+    carrying.submit(Job(gone.open, Ear(gone=True)))
+    carrying.submit(Job(open_, Ear()))
+    carrying.close()
+    carrying.run()
+    assert stopped == [True]
+
+
 def test_one_broken_stream_harms_no_other(streams: Streams) -> None:
     refused, broken, worse, good = Ear(), Ear(broken=True), Ear(), Ear()
 
