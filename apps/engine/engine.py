@@ -118,8 +118,11 @@ class Engine:
             self._changed.notify_all()
 
     def stop(self, session: str) -> int:
-        """End all that is made for a session, before its next token; how many there were."""
-        return self._end(lambda one: one.session == session)
+        """End all that is made for a session, before its next token; how many there were.
+
+        What has no session's name belongs to none.
+        """
+        return self._end(lambda one: bool(session) and one.session == session)
 
     def cancel(self, output: Output) -> None:
         """End what goes to this output, before its next token."""

@@ -84,6 +84,9 @@ def _show(stream: Stream, begun: float, person: bool) -> None:
     speed = (len(times) - 1) / (times[-1] - times[0]) if len(times) > 1 else None
     if person:
         print()
+        bad = [byte for piece in pieces for byte in piece.bad]
+        if bad:
+            say(f"left out {len(bad)} bytes that are no text (--output json lists them)")
         say(f"{pieces[-1].finish}: {len(times)} tokens{_speed(first, speed)}")
     else:
         print(json.dumps(_report(pieces, first, speed)))

@@ -91,6 +91,10 @@ class Streams:
         try:
             pieces = stream.take()
             for piece in pieces:
+                if piece.bad:
+                    log.warning(
+                        "answer %s: left out what is no text: %s", stream.request, piece.bad
+                    )
                 client.piece(piece)
         except Exception as error:
             self._drop(stream)

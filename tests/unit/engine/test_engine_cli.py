@@ -34,6 +34,18 @@ def test_generate_as_json_is_one_object_and_seeded(
     assert reports[0]["finish"] in ("stop", "length")
 
 
+def test_generate_says_which_bytes_it_left_out(
+    tiny_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["generate", str(tiny_path), "--prompt", "Hi", "--max-tokens", "60", "--temperature",
+             "10", "--seed", "1"]  # fmt: skip
+    assert main([*asked, "--output", "json"]) == 0
+    bad = json.loads(capsys.readouterr().out)["bad_bytes"]
+    assert bad
+    assert main(asked) == 0
+    assert f"left out {len(bad)} bytes" in capsys.readouterr().err
+
+
 def test_generate_ends_before_a_stop_string_and_keeps_to_the_numbers(
     tiny_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

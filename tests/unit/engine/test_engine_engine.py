@@ -158,13 +158,17 @@ def test_a_token_carries_its_step_and_whom_the_step_served(engine: Engine, core:
 
 
 def test_a_stop_takes_effect_before_the_next_token(engine: Engine, core: FakeCore) -> None:
-    ear, _ = ask(engine, PROMPT, 50, session="s")
-    other, _ = ask(engine, [5, 6], 50, session="t")
-    while len(ear.tokens) < 3:
+    ear, _ = ask(engine, PROMPT, 50, session="s", room=3)
+    other, _ = ask(engine, [5, 6], 50, session="t", room=3)
+    for _ in range(3):
         assert ear.heard.acquire(timeout=20)
+        assert other.heard.acquire(timeout=20)
+    # Nothing is computed now: both have to catch up first.
     core.pause.clear()
     while core.entered.acquire(blocking=False):
         pass
+    ear.room = other.room = 1000
+    engine.wake()
     assert core.entered.acquire(timeout=20)  # a step with both of them is being computed
     told = list(ear.tokens)
     assert engine.stop("s") == 1
@@ -173,6 +177,15 @@ def test_a_stop_takes_effect_before_the_next_token(engine: Engine, core: FakeCor
     assert finished(other).tokens == list(range(10, 60))
     assert (ear.tokens, ear.finish) == (told, "cancelled")
     assert engine.stop("s") == 0
+
+
+def test_no_name_stops_nobody(engine: Engine, core: FakeCore) -> None:
+    core.pause.clear()
+    ear, _ = ask(engine)
+    assert core.entered.acquire(timeout=20)
+    assert engine.stop("") == 0
+    core.pause.set()
+    assert finished(ear).finish == "length"
 
 
 def test_a_token_that_was_chosen_when_the_stop_came_is_not_heard(engine: Engine) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from apps.engine import Busy, Piece, Stream
+from apps.engine.detokenizer import BadByte
 from apps.pipeline.streams import Job, Streams
 
 
@@ -86,6 +87,19 @@ def test_pieces_come_in_their_order_to_their_own_client(streams: Streams) -> Non
     for ear, texts in zip(ears, ("abc", "xyz"), strict=True):
         assert ear.ended.wait(20)
         assert ear.texts == list(texts)
+
+
+def test_bytes_that_are_no_text_are_on_record(
+    streams: Streams, caplog: pytest.LogCaptureFixture
+) -> None:
+    ear = Ear()
+    source = begin(streams, ear)
+    assert source.opened.wait(20)
+    source.stream.put(Piece("a", 7, "stop", (BadByte(3, 0xFF, 7),)))
+    assert ear.ended.wait(20)
+    (line,) = caplog.messages
+    assert "answer r: left out" in line
+    assert "BadByte(offset=3, byte=255, token=7)" in line
 
 
 def test_submitting_waits_for_nobody(streams: Streams) -> None:
