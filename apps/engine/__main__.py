@@ -1,6 +1,7 @@
 """`python -m apps.engine generate | inspect | verify | bench`: the engine at a terminal."""
 
 import argparse
+import io
 import os
 import sys
 
@@ -71,6 +72,9 @@ def _parser() -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> int:
     """Run one command. Exit status: 0 done, 1 refused with one line, 130 interrupted."""
     chosen = _parser().parse_args(arguments)
+    # A terminal of another encoding gets \u4f60 for what it cannot show, and not an error.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         chosen.run(chosen)
         sys.stdout.flush()
@@ -80,8 +84,10 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        # The reader has gone; keep the interpreter from flushing into the closed pipe at exit.
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):  # then the reader has gone: nobody to tell
+            print(f"error: {error}; is there room for the result?", file=sys.stderr)
+        # Keep the interpreter from flushing into it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
@@ -11,7 +12,8 @@ from time import perf_counter, process_time
 from apps.engine.commands import say
 from apps.engine.core import PAGE, Core, Slice
 from apps.engine.errors import BadRequest
-from apps.engine.model import Model, default_path
+from apps.engine.model import Model, default_path, default_trust
+from apps.engine.start_up import Phase, StartUp
 
 _TEXT = "The laboratory report lists each value beside its unit and its reference range. "
 
@@ -21,12 +23,14 @@ def bench(arguments: argparse.Namespace) -> None:
     sizes = arguments.prompt_tokens, arguments.tokens, arguments.rounds, arguments.sessions
     if min(sizes) < 1:
         raise BadRequest("too little to measure; ask for 1 token, 1 round and 1 session or more")
-    begun = perf_counter()
-    model = Model.open(arguments.file or default_path())
+    opening = StartUp()
+    with opening.phase("open"):
+        model = Model.open(arguments.file or default_path(), default_trust())
+    hash_s = model.file.digest.seconds if model.file.digest else 0.0
     pages = -(-(arguments.prompt_tokens + arguments.tokens) // PAGE)
     pool = max(2048, arguments.sessions * pages * PAGE)
     with closing(Core(model, pool_tokens=pool, threads=arguments.threads, progress=say)) as core:
-        load_s = perf_counter() - begun
+        phases = opening.phases + core.start_up.phases
         prompt = _prompt(model, arguments.prompt_tokens)
         tables = [range(at * pages, (at + 1) * pages) for at in range(arguments.sessions)]
         _round(core, prompt, 1, tables)  # not measured: the first one meets cold caches
@@ -36,7 +40,8 @@ def bench(arguments: argparse.Namespace) -> None:
             speed = rounds[-1]["decode_per_s"]
             say(f"round {number + 1} of {arguments.rounds}: {speed:.1f} tokens/s")
         fixed = {
-            "load_s": load_s,
+            "load_s": opening.seconds + core.start_up.seconds - hash_s,
+            "hash_s": hash_s,
             "isa": core.isa,
             "threads": core.threads,
             "pool_tokens": core.pages * PAGE,
@@ -46,7 +51,7 @@ def bench(arguments: argparse.Namespace) -> None:
             **_memory(),
             "machine_load": os.getloadavg()[0],
         }
-    _print(rounds, fixed, arguments.output)
+    _print(rounds, fixed, phases, arguments.output)
 
 
 def _prompt(model: Model, count: int) -> list[int]:
@@ -86,14 +91,19 @@ def _memory() -> dict[str, float]:
     }
 
 
-def _print(rounds: list[dict[str, float]], fixed: dict[str, object], output: str) -> None:
+def _print(
+    rounds: list[dict[str, float]], fixed: dict[str, object], phases: list[Phase], output: str
+) -> None:
     columns = {name: [one[name] for one in rounds] for name in rounds[0]}
     if output == "json":
         figures: dict[str, object] = {name: median(column) for name, column in columns.items()}
         ranges = {name: [min(column), max(column)] for name, column in columns.items()}
-        print(json.dumps(figures | {"ranges": ranges, "rounds": len(rounds)} | fixed))
+        more = {"ranges": ranges, "rounds": len(rounds), "start_up": [*map(asdict, phases)]}
+        print(json.dumps(figures | more | fixed))
         return
     for name, column in columns.items():
         print(f"{name:<20} {median(column):8.2f}   ({min(column):.2f} to {max(column):.2f})")
     for name, value in fixed.items():
         print(f"{name:<20} {f'{value:.2f}' if isinstance(value, float) else value:>8}")
+    for phase in phases:
+        print(f"start-up: {phase}")

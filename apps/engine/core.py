@@ -15,9 +15,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from apps.engine.errors import BadRequest, Forked
+from apps.engine.errors import BadRequest
 from apps.engine.model import Model
 from apps.engine.native import load
+from apps.engine.owner import Owner
 from apps.engine.plan import Room, plan
 from apps.engine.quant import F32
 from apps.engine.ranges import marked
@@ -67,7 +68,7 @@ class Core:
         isa: str | None = None,
         progress: Progress = lambda line: None,
     ) -> None:
-        self._pid = os.getpid()
+        self._owner = Owner()
         if not PAGE <= pool_tokens <= 1 << 24:
             raise BadRequest(f"a pool of {pool_tokens} tokens; choose {PAGE} to {1 << 24}")
         self.model = model
@@ -84,16 +85,14 @@ class Core:
             touch(model.file.mapping, progress)
         with self.start_up.phase("warm up"):
             self.forward([Slice([0], 0, [0])])
-        progress(f"ready in {self.start_up.seconds:.2f} s")
+        progress(f"ready in {self.start_up.seconds:.2f} s: {self.start_up}")
 
     def _plan(self) -> None:
         config = self.model.config
         made = plan(self.model, Room(ROWS, self.pages, self.positions))
         turns = _turns(config.rotary.frequencies, config.rotary.magnitude, self.positions)
         values = PAGE * config.head * config.kv_heads * config.layers * self.pages
-        # Private, or the kernel would count it as shared memory and not as this process's own.
-        pool = mmap.mmap(-1, 2 * values * 2, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        work = mmap.mmap(-1, made.work_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        pool, work = self._memory(2 * values * 2), self._memory(made.work_bytes)
         self.anonymous_bytes = len(pool) + len(work) + turns.nbytes
         self._native = load().Core(
             sizes=made.sizes,
@@ -107,15 +106,22 @@ class Core:
             cpus=exclusive_cpus(self.threads),
         )
 
+    def _memory(self, size: int) -> mmap.mmap:
+        try:
+            # Private, or the kernel would count it as shared memory and not as this process's own.
+            return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError as error:
+            raise BadRequest(
+                f"{size / 1e6:.0f} MB for a pool of {self.pages * PAGE} tokens cannot be had"
+                f" ({error.strerror}); choose a smaller pool"
+            ) from None
+
     def forward(self, work: Sequence[Slice]) -> F32:
         """Logits [rows wanted, vocabulary], in the order of `work`.
 
         Errors: `BadRequest` for a slice that cannot be computed (then nothing was), `Forked`.
         """
-        if os.getpid() != self._pid:
-            raise Forked(
-                "the engine's threads stayed in the parent; start an engine after the fork"
-            )
+        self._owner.check()
         for one in work:
             self._check(one)
         count = sum(len(one.wanted) for one in work)

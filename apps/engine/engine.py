@@ -1,14 +1,14 @@
 """The engine: one model, one pool, one thread that computes for everybody."""
 
-import os
 import threading
 from collections.abc import Callable, Iterable
-from time import monotonic, perf_counter
+from time import monotonic
 from types import TracebackType
 
 from apps.engine.core import PAGE, Core, Slice
-from apps.engine.errors import BadRequest, EngineError, Forked, PromptTooLong
+from apps.engine.errors import BadRequest, EngineError, PromptTooLong
 from apps.engine.model import Model
+from apps.engine.owner import Owner
 from apps.engine.pages import Usage
 from apps.engine.pool import Pool
 from apps.engine.quant import F32
@@ -39,21 +39,24 @@ class Engine:
         waiting: int = WAITING,
         progress: Callable[[str], None] = lambda line: None,
     ) -> None:
-        begun = perf_counter()
         self.model = model
         self.core = core or Core(model, pool_tokens=pool_tokens, threads=threads, progress=progress)
-        self._pool = Pool(self.core.pages, PAGE, _artefact(model))
+        self._pool = Pool(self.core.pages, PAGE, model.digest)
         self.max_context = min(model.config.context, self.core.pages * PAGE)
         self._scheduler = Scheduler(self._pool, waiting)
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._process = os.getpid()
-        self.load_s = perf_counter() - begun
+        self._owner = Owner()
+        self._entered = False
 
     def __enter__(self) -> "Engine":
-        self._check_process()
-        self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
-        self._thread.start()
+        self._owner.check()
+        with self._changed:
+            if self._entered:
+                raise BadRequest("an engine runs once, for one `with`; make another one")
+            self._entered = True
+            self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
+            self._thread.start()
         return self
 
     def __exit__(
@@ -63,8 +66,11 @@ class Engine:
         trace: TracebackType | None,
     ) -> None:
         """Fail what is not finished, end the thread, free the core's memory."""
-        thread, self._thread = self._thread, None
+        if not self._owner.here:  # the thread stayed in the parent, and so did who holds the lock
+            self.core.close()
+            return
         with self._changed:
+            thread, self._thread = self._thread, None
             self._changed.notify_all()
         if thread:
             thread.join()
@@ -75,6 +81,7 @@ class Engine:
 
     def usage(self) -> tuple[Usage, float]:
         """The pool's pages, and the part of all prompt positions that was found in it."""
+        self._owner.check()
         with self._changed:
             return self._pool.usage(), self._pool.hit_rate
 
@@ -94,11 +101,11 @@ class Engine:
         A session's name lets its next prompt go on where this one's computation ended.
         Errors: `BadRequest`, `PromptTooLong`, `Busy` when too many wait.
         """
-        self._check_process()
+        self._owner.check()
         limit = self._limit(prompt, max_tokens)
         if not 0 < deadline_s <= MAX_DEADLINE_S:
             raise BadRequest(f"a deadline of {deadline_s} s; choose up to {MAX_DEADLINE_S}")
-        sampler.read(prompt)
+        sampler.begin(prompt, self.model.config.vocabulary)
         sequence = Sequence(
             request, session, prompt, limit, monotonic() + deadline_s, sampler, output
         )
@@ -111,8 +118,11 @@ class Engine:
             self._changed.notify_all()
 
     def stop(self, session: str) -> int:
-        """End all that is made for a session, before its next token; how many there were."""
-        return self._end(lambda one: one.session == session)
+        """End all that is made for a session, before its next token; how many there were.
+
+        What has no session's name belongs to none.
+        """
+        return self._end(lambda one: bool(session) and one.session == session)
 
     def cancel(self, output: Output) -> None:
         """End what goes to this output, before its next token."""
@@ -120,16 +130,14 @@ class Engine:
 
     def wake(self) -> None:
         """A reader has made room."""
+        self._owner.check()
         with self._changed:
             self._changed.notify_all()
 
     def _end(self, which: Callable[[Sequence], bool]) -> int:
+        self._owner.check()
         with self._changed:
             return _tell(self._scheduler.end(which, "cancelled"))
-
-    def _check_process(self) -> None:
-        if os.getpid() != self._process:
-            raise Forked("the engine was loaded in another process; load it after the fork (spawn)")
 
     def _limit(self, prompt: list[int], max_tokens: int) -> int:
         """How many tokens there is room for."""
@@ -153,8 +161,9 @@ class Engine:
             while self._thread is threading.current_thread():
                 self._turn()
         except Exception as error:  # nobody may wait for a thread that is gone
-            self._thread = None
-            self._fail(self._scheduler.sequences, error)
+            with self._changed:
+                self._thread = None
+                self._fail(self._scheduler.sequences, error)
 
     def _turn(self) -> None:
         """Compute a step, or wait until there may be one."""
@@ -206,13 +215,6 @@ class Engine:
         with self._changed:
             for sequence in self._scheduler.end(set(sequences).__contains__, "error"):
                 sequence.output.fail(error)
-
-
-def _artefact(model: Model) -> bytes:
-    """What names the model in the pool's keys: its digest, or its path if nobody verified it
-    (the pool never outlives the mapping)."""
-    digest = model.file.digest
-    return digest.value if digest else model.file.path.encode()
 
 
 def _tell(ended: list[Sequence]) -> int:

@@ -50,11 +50,13 @@ def generate(arguments: argparse.Namespace) -> None:
         repetition_penalty=arguments.repetition_penalty,
         seed=arguments.seed,
     )
+    begun = perf_counter()
     model = Model.open(arguments.file or default_path(), default_trust())
     engine = Engine(
         model, pool_tokens=arguments.pool_tokens, threads=arguments.threads, progress=say
     )
-    say(f"loaded in {engine.load_s:.2f} s; context {engine.max_context}")
+    hashed = f", {model.file.digest.seconds:.2f} s of it its hash" if model.file.digest else ""
+    say(f"loaded in {perf_counter() - begun:.2f} s{hashed}; context {engine.max_context}")
     with engine:
         begun = perf_counter()
         stream = Generator(engine).stream(
@@ -82,9 +84,12 @@ def _show(stream: Stream, begun: float, person: bool) -> None:
     speed = (len(times) - 1) / (times[-1] - times[0]) if len(times) > 1 else None
     if person:
         print()
+        bad = [byte for piece in pieces for byte in piece.bad]
+        if bad:
+            say(f"left out {len(bad)} bytes that are no text (--output json lists them)")
         say(f"{pieces[-1].finish}: {len(times)} tokens{_speed(first, speed)}")
     else:
-        print(json.dumps(_report(pieces, first, speed), ensure_ascii=False))
+        print(json.dumps(_report(pieces, first, speed)))
 
 
 def _speed(first: float | None, speed: float | None) -> str:

@@ -8,6 +8,7 @@ from time import perf_counter_ns
 from apps.engine.chat import Chat, Turn
 from apps.engine.detokenizer import BadByte, Detokenizer
 from apps.engine.engine import Engine
+from apps.engine.errors import BadRequest
 from apps.engine.numbers import Numbers
 from apps.engine.sampler import Sampler, Sampling
 from apps.engine.sequence import Served
@@ -55,6 +56,7 @@ class Generator:
         `PromptTooLong`, `BadRequest`, `BadText`, `Busy`.
         """
         ids = self._chat.prompt(prompt, system)
+        _check(stop_ids, room, self._tokenizer.size)
         only = None if numbers_of is None else self._numbers.only(numbers_of)
         writer = _Writer(self._tokenizer, Stops(stops), frozenset(stop_ids), self._events)
         stream = Stream(
@@ -75,6 +77,14 @@ class Generator:
             request=request,
         )
         return stream
+
+
+def _check(stop_ids: Collection[int], room: int, vocabulary: int) -> None:
+    for token in stop_ids:
+        if not 0 <= token < vocabulary:
+            raise BadRequest(f"stop token {token}; token ids go from 0 to {vocabulary - 1}")
+    if room < 1:
+        raise BadRequest(f"room for {room} pieces; choose 1 or more, or nothing can come")
 
 
 class _Writer:

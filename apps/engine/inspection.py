@@ -16,7 +16,7 @@ def inspect(arguments: argparse.Namespace) -> None:
     model = Model.open(arguments.file or default_path(), default_trust())
     report = _report(model)
     if arguments.output == "json":
-        print(json.dumps(report, ensure_ascii=False))
+        print(json.dumps(report))
         return
     rope = report["config"].pop("rotary")
     lines = {

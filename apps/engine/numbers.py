@@ -98,7 +98,7 @@ class Only:
         """[vocabulary] which tokens may come now, if at most `left` come in all."""
         if self._state not in self._needs:
             self._needs[self._state] = self._need(self._state)
-        allowed: Mask = self._needs[self._state] < left
+        allowed: Mask = self._needs[self._state] < min(left, _NEVER)
         return allowed
 
     def push(self, token: int) -> None:

@@ -14,6 +14,8 @@ from apps.engine.quant import F32
 Places = npt.NDArray[np.intp]
 
 _MAX_SEED = 1 << 64
+# A smaller temperature would be 0 as a float32; both leave only the most likely.
+_COLDEST = float(np.finfo(np.float32).tiny)
 # Tokens e^40 times less likely than the first are never drawn.
 _NEVER = np.float32(40)
 _FEW = 1024
@@ -79,14 +81,21 @@ class Sampler:
         self._random = np.random.Philox(key=self._how.seed)
         self._seen: set[int] = set()
 
-    def read(self, prompt: Iterable[int]) -> None:
-        """The tokens before the answer, for the repetition penalty."""
+    def begin(self, prompt: Iterable[int], vocabulary: int) -> None:
+        """The tokens before the answer, for the repetition penalty.
+
+        Errors: `BadRequest` for a bias on a token that a vocabulary of this size has not.
+        """
+        if (last := max(self._how.logit_bias, default=0)) >= vocabulary:
+            raise BadRequest(
+                f"logit_bias names token {last}; this model's last is {vocabulary - 1}"
+            )
         self._seen.update(prompt)
 
     def choose(self, logits: F32, left: int) -> int:
         """The token for logits [vocabulary]; `left`, this one included, may come yet.
 
-        Errors: `BadLogits` if one is not finite, `BadRequest` for a bias on no token.
+        Errors: `BadLogits` if one is not finite.
         """
         if not np.isfinite(logits).all():
             raise BadLogits("the logits are not finite; check the model file (inspect)")
@@ -106,10 +115,6 @@ class Sampler:
             return logits
         scores = logits.copy()
         for token, added in bias.items():
-            if token >= len(scores):
-                raise BadRequest(
-                    f"logit_bias names token {token}; this model's last is {len(scores) - 1}"
-                )
             scores[token] += np.float32(added)
         if penalty != 1:
             seen = np.fromiter(self._seen, np.int64, len(self._seen))
@@ -120,10 +125,11 @@ class Sampler:
     def _draw(self, scores: F32) -> int:
         """One token by its probability among those that the filters leave."""
         how, most = self._how, scores.max()
-        tokens = np.flatnonzero(scores >= most - _NEVER * how.temperature)
+        temperature = np.float32(max(how.temperature, _COLDEST))
+        tokens = np.flatnonzero(scores >= most - _NEVER * temperature)
         if 0 < how.top_k < len(tokens):
             tokens = tokens[_first(scores[tokens], how.top_k)]
-        weights = np.exp((scores[tokens] - most) / np.float32(how.temperature))
+        weights = np.exp((scores[tokens] - most) / temperature)
         likely = weights >= how.min_p
         if how.top_p < 1:
             nucleus = np.zeros_like(likely)
@@ -157,4 +163,4 @@ def _nucleus(weights: F32, mass: float) -> Places:
 
 def _check(name: str, value: float, least: float, most: float) -> None:
     if not (isfinite(value) and least <= value <= most):
-        raise BadRequest(f"{name} is {value}; choose {least:g} to {most:g}")
+        raise BadRequest(f"{name} is {value}; choose {least} to {most}")

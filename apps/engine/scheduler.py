@@ -4,13 +4,16 @@ No clock, no thread, no memory: it is told the time and the pool, and says what 
 Sequences take turns, whoever was served longest ago first, so nobody starves: sequences that write
 (decode) take one token each, at most `BATCH` of them, and prompts (prefill) fill the
 rest of the step in chunks. Sequences wait outside, first come first served, until the
-pool can promise them room for their whole length; so a running one never runs out.
+pool can promise them room for their whole length; so a running one never runs out. One
+whose reader does not read for `PATIENCE_S` gives its room up to those who wait, and takes
+the next that there is when its reader has read; what the pool has lost is computed again.
 """
 
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Literal
 
 from apps.engine.errors import Busy, PoolFull
@@ -21,6 +24,9 @@ BATCH = 8
 # Tokens of a step: while others write, a step is short enough that they are not held up.
 CHUNK_SHARED = 64
 CHUNK_ALONE = 256
+# How long a reader who has no room left may read nothing while others wait for its room.
+# Much longer than to compute again what that costs, or they would only take it from each other.
+PATIENCE_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,8 @@ class Part:
 
     @property
     def kind(self) -> Literal["prefill", "decode"]:
-        return "prefill" if self.start < len(self.sequence.prompt) else "decode"
+        reads = self.start < len(self.sequence.prompt) or len(self.tokens) > 1
+        return "prefill" if reads else "decode"
 
 
 @dataclass(frozen=True)
@@ -58,13 +65,15 @@ class Scheduler:
         self._pool = pool
         self._room = waiting
         self._waiting: deque[Sequence] = deque()
+        self._suspended: list[Sequence] = []  # for a slow reader; the first to go on first
         self._running: list[Sequence] = []  # the next to be served first
         self._step = 0
+        self._now = 0.0
 
     @property
     def sequences(self) -> list[Sequence]:
         """All that have not ended."""
-        return [*self._running, *self._waiting]
+        return [*self._running, *self._suspended, *self._waiting]
 
     def add(self, sequence: Sequence) -> None:
         """Take a sequence on. Errors: `Busy` when too many wait."""
@@ -83,24 +92,30 @@ class Scheduler:
         return ended
 
     def expire(self, now: float) -> list[Sequence]:
-        """End the sequences whose deadline has come."""
+        """End the sequences whose deadline has come; it is `now` until the next call."""
+        self._now = now
+        for sequence in self._running:
+            sequence.look(now, PATIENCE_S)
         return self.end(lambda sequence: now >= sequence.deadline, "deadline")
 
     def next_deadline(self) -> float | None:
-        """When `expire` will have something to do."""
-        return min((sequence.deadline for sequence in self.sequences), default=None)
+        """When there will be something to do if nothing happens before."""
+        times = [sequence.deadline for sequence in self.sequences]
+        if self._next():
+            times += [sequence.patience for sequence in self._running]
+        return min(times, default=None)
 
     def plan(self) -> Step | None:
         """The next step, its pages given out; None if nobody can go on now."""
         self._admit()
         ready = [sequence for sequence in self._running if not sequence.output.full]
-        writing = [sequence for sequence in ready if sequence.made][:BATCH]
+        writing = [sequence for sequence in ready if sequence.writes][:BATCH]
         parts = [self._part(sequence, 1) for sequence in writing]
         left = (CHUNK_SHARED if writing else CHUNK_ALONE) - len(parts)
         for sequence in ready:
             if left < 1:
                 break
-            if not sequence.made and (count := self._chunk(sequence, left)) > 0:
+            if not sequence.writes and (count := self._chunk(sequence, left)) > 0:
                 parts.append(self._part(sequence, count))
                 left -= count
         if not parts:
@@ -120,13 +135,30 @@ class Scheduler:
         self._clear()
 
     def _admit(self) -> None:
-        while self._waiting:
-            first = self._waiting[0]
+        while first := self._next():
             try:
-                first.table = self._pool.open(first.prompt, first.positions, first.session)
+                first.table = self._pool.open(first.tokens, first.positions, first.session)
             except PoolFull:
-                return
-            self._running.append(self._waiting.popleft())
+                if not self._suspend():
+                    return
+            else:
+                (self._suspended if first in self._suspended else self._waiting).remove(first)
+                self._running.append(first)
+
+    def _next(self) -> Sequence | None:
+        """Who gets the next room."""
+        again = (one for one in self._suspended if not one.output.full)
+        return next(chain(again, self._waiting), None)
+
+    def _suspend(self) -> bool:
+        """Take the room of the one whose reader has been slow for longest; whether there is one."""
+        slow = min(self._running, key=lambda one: one.patience, default=None)
+        if slow is None or slow.patience > self._now or not slow.output.full:
+            return False
+        self._close(slow)
+        self._running.remove(slow)
+        self._suspended.append(slow)
+        return True
 
     def _to_the_end(self, step: Step) -> None:
         """Whoever is served now comes last next time."""
@@ -139,8 +171,8 @@ class Scheduler:
         """How many of at most `left` tokens to read; a part of a prompt ends with a page."""
         table = sequence.table
         assert table is not None
-        self._pool.look_again(table, sequence.prompt)
-        rest = len(sequence.prompt) - table.length
+        self._pool.look_again(table, sequence.tokens)
+        rest = sequence.unread
         return rest if rest <= left else left - (table.length + left) % self._pool.page
 
     def _part(self, sequence: Sequence, count: int) -> Part:
@@ -152,10 +184,15 @@ class Scheduler:
             sequence, waiting[:count], table.length, list(table.pages), count == len(waiting)
         )
 
+    def _close(self, sequence: Sequence) -> None:
+        if sequence.table:
+            self._pool.close(sequence.table, sequence.session)
+            sequence.table = None
+
     def _clear(self) -> None:
         for sequence in self._running:
-            if sequence.finish and sequence.table:
-                self._pool.close(sequence.table, sequence.session)
-                sequence.table = None
+            if sequence.finish:
+                self._close(sequence)
         self._running = [one for one in self._running if not one.finish]
+        self._suspended = [one for one in self._suspended if not one.finish]
         self._waiting = deque(one for one in self._waiting if not one.finish)

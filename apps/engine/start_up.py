@@ -24,6 +24,10 @@ class Phase:
     minor_faults: int
     major_faults: int
 
+    def __str__(self) -> str:
+        faults = f"{self.minor_faults} page faults, {self.major_faults} from the disk"
+        return f"{self.name} {self.seconds:.3f} s ({faults})"
+
 
 @dataclass
 class StartUp:
@@ -34,6 +38,9 @@ class StartUp:
     @property
     def seconds(self) -> float:
         return sum(phase.seconds for phase in self.phases)
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.phases))
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:

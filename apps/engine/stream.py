@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from apps.engine.detokenizer import BadByte
+from apps.engine.owner import Owner
 from apps.engine.sequence import Served
 
 NO_TOKEN = -1
@@ -47,7 +48,9 @@ class Stream(Iterator[Piece]):
     """For one reader, who waits for the next piece or asks for those that are there.
 
     While `room` pieces are unread the engine computes no more of this answer, but of
-    others. `heard` is called in the engine's thread whenever there is something to read.
+    others. `heard` is called whenever there is something to read, in the engine's thread or
+    in that of whoever stops the answer.
+    Errors: `Forked` in a process that was forked off after it began.
     """
 
     def __init__(
@@ -60,6 +63,7 @@ class Stream(Iterator[Piece]):
         heard: Callable[["Stream"], None],
     ) -> None:
         self.request = request
+        self._owner = Owner()
         self.stop = stop
         self._room = room
         self._read = read
@@ -90,6 +94,7 @@ class Stream(Iterator[Piece]):
         self._heard(self)
 
     def __next__(self) -> Piece:
+        self._owner.check()
         with self._changed:
             while not self._pieces and not self._over:
                 self._changed.wait()
@@ -101,6 +106,7 @@ class Stream(Iterator[Piece]):
 
     def take(self) -> list[Piece]:
         """The pieces that are there. Errors: the answer's, once they are all taken."""
+        self._owner.check()
         with self._changed:
             pieces = list(self._pieces)
             self._pieces.clear()

@@ -89,9 +89,9 @@ def attend(
     `starts` [sequences]: the position of its first query, int32.
     `longest` is the most queries of one sequence. Errors: `BadRequest` names the tensor.
     """
-    count, heads, head = queries.shape
-    pages, kv_heads, _ = pool.shape
-    sequences, table_width = tables.shape
+    count, heads, head = _sizes("queries", queries, 3)
+    pages, kv_heads, _ = _sizes("pool", pool, 3)
+    sequences, table_width = _sizes("tables", tables, 2)
     if heads % kv_heads:
         raise BadRequest(f"attention: {heads} query heads do not share {kv_heads} KV heads evenly")
     _check("queries", queries, (count, heads, head), "float32", "float16")
@@ -100,6 +100,9 @@ def attend(
     _check("firsts", firsts, (sequences + 1,), "int32")
     _check("starts", starts, (sequences,), "int32")
     _check("out", out, (count, heads, head), "float32", "float16")
+    given = {"pool": pool, "tables": tables, "firsts": firsts, "starts": starts, "out": out}
+    for name, tensor in {"queries": queries, **given}.items():
+        _check_place(name, tensor, queries.device)
     group = heads // kv_heads
     rows = _DECODE_ROWS if longest * group <= _DECODE_ROWS else _PREFILL_ROWS
     grid = (triton.cdiv(longest * group, rows), kv_heads, sequences)
@@ -112,10 +115,31 @@ def attend(
         )  # fmt: skip
 
 
+def _sizes(name: str, tensor: Any, rank: int) -> tuple[int, ...]:
+    sizes = tuple(tensor.shape)
+    if len(sizes) != rank:
+        raise BadRequest(
+            f"attention: {name} is {_kind(tensor)} {list(sizes)}, expected {rank} dimensions"
+        )
+    return sizes
+
+
+def _kind(tensor: Any) -> str:
+    return str(tensor.dtype).rpartition(".")[2]
+
+
 def _check(name: str, tensor: Any, shape: tuple[int, ...], *kinds: str) -> None:
-    kind = str(tensor.dtype).rpartition(".")[2]
+    kind = _kind(tensor)
     if tuple(tensor.shape) != shape or kind not in kinds:
         raise BadRequest(
             f"attention: {name} is {kind} {list(tensor.shape)},"
             f" expected {' or '.join(kinds)} {list(shape)}"
+        )
+
+
+def _check_place(name: str, tensor: Any, device: Any) -> None:
+    if tensor.device != device or not tensor.is_contiguous():
+        order = "contiguous" if tensor.is_contiguous() else "strided"
+        raise BadRequest(
+            f"attention: {name} is {order} on {tensor.device}, expected contiguous on {device}"
         )

@@ -60,11 +60,13 @@ class Streams:
         """Carry until closed."""
         look = time.monotonic() + LOOK_EVERY_S
         while True:
+            # However much there is to carry: who waits for room has nothing to be noticed by.
+            if time.monotonic() >= look:
+                self._look()
+                look = time.monotonic() + LOOK_EVERY_S
             try:
                 item = self._queue.get(timeout=max(0.0, look - time.monotonic()))
             except Empty:
-                self._look()
-                look = time.monotonic() + LOOK_EVERY_S
                 continue
             if item is None:
                 break
@@ -89,6 +91,10 @@ class Streams:
         try:
             pieces = stream.take()
             for piece in pieces:
+                if piece.bad:
+                    log.warning(
+                        "answer %s: left out what is no text: %s", stream.request, piece.bad
+                    )
                 client.piece(piece)
         except Exception as error:
             self._drop(stream)

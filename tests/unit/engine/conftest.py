@@ -5,6 +5,7 @@ import pytest
 
 from apps.engine.engine import Engine
 from apps.engine.model import Model, default_path
+from tests.unit.engine.signed_model import Signed, sign
 from tests.unit.engine.tiny_gguf import gguf, tiny_metadata, tiny_tensors, write
 
 
@@ -17,6 +18,11 @@ def tiny_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tiny(tiny_path: Path) -> Model:
     return Model.open(tiny_path)
+
+
+@pytest.fixture
+def signed(tmp_path: Path, tiny_path: Path) -> Signed:
+    return sign(tmp_path, tiny_path.read_bytes())
 
 
 @pytest.fixture

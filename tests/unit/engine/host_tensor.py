@@ -23,10 +23,14 @@ class Storage:
 
 
 class HostTensor:
-    """A C-contiguous numpy array with torch's names for what the interpreter asks."""
+    """A numpy array with torch's names for what the kernel and the interpreter ask."""
 
-    def __init__(self, array: npt.NDArray[Any]) -> None:
-        self.array = np.ascontiguousarray(array)
+    def __init__(self, array: npt.NDArray[Any], device: str = "cpu") -> None:
+        self.array = array
+        self.device = device
+
+    def is_contiguous(self) -> bool:
+        return bool(self.array.flags.c_contiguous)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -1,7 +1,9 @@
 """The core's contract: what a step gives does not depend on how it came to be."""
 
+import errno
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -171,6 +173,8 @@ def test_progress_ends_with_the_whole_file(tiny: Model) -> None:
     Core(tiny, pool_tokens=64, threads=1, progress=lines.append).close()
     assert lines[0] == "model in memory: 100%"
     assert lines[-1].startswith("ready in ")
+    for phase in ("read ahead", "plan", "touch", "warm up"):
+        assert re.search(rf"{phase} \d.\d+ s \(\d+ page faults, \d+ from the disk\)", lines[-1])
 
 
 @pytest.mark.parametrize(
@@ -216,6 +220,17 @@ def test_a_pool_that_cannot_be_is_refused(tiny: Model, pool: int) -> None:
         Core(tiny, pool_tokens=pool)
 
 
+def test_memory_that_the_kernel_refuses_is_one_line(
+    tiny: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr("apps.engine.core.mmap.mmap", refused)
+    with pytest.raises(BadRequest, match=r"MB for a pool of 64 tokens cannot be had.*; choose"):
+        Core(tiny, pool_tokens=64)
+
+
 def in_child(core: Core, answers: "multiprocessing.Queue[str]") -> None:
     try:
         core.forward([Slice([1], 0, [0])])
@@ -233,7 +248,7 @@ def test_a_forked_child_is_refused_and_ends(core: Core) -> None:
     assert "after the fork" in answers.get(timeout=60)
     child.join(60)
     assert child.exitcode == 0
-    assert os.getpid() == core._pid
+    assert os.getpid() != child.pid
     core.forward([Slice([1], 0, [0])])
 
 

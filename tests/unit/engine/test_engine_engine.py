@@ -1,9 +1,8 @@
 """One thread computes for everybody; a stop, a deadline or an error ends one, never the others."""
 
 import multiprocessing
-import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,11 +10,13 @@ import pytest
 
 from apps.engine.engine import Engine
 from apps.engine.errors import BadRequest, Busy, EngineError, Forked, PromptTooLong
+from apps.engine.generator import Generator
 from apps.engine.model import Model
 from apps.engine.quant import F32
 from apps.engine.sampler import Sampler
 from apps.engine.scheduler import Scheduler
 from apps.engine.sequence import Served
+from apps.engine.stream import Stream
 from tests.unit.engine.fake_core import FakeCore, logits_after
 
 PROMPT = list(range(3, 40))
@@ -157,13 +158,17 @@ def test_a_token_carries_its_step_and_whom_the_step_served(engine: Engine, core:
 
 
 def test_a_stop_takes_effect_before_the_next_token(engine: Engine, core: FakeCore) -> None:
-    ear, _ = ask(engine, PROMPT, 50, session="s")
-    other, _ = ask(engine, [5, 6], 50, session="t")
-    while len(ear.tokens) < 3:
+    ear, _ = ask(engine, PROMPT, 50, session="s", room=3)
+    other, _ = ask(engine, [5, 6], 50, session="t", room=3)
+    for _ in range(3):
         assert ear.heard.acquire(timeout=20)
+        assert other.heard.acquire(timeout=20)
+    # Nothing is computed now: both have to catch up first.
     core.pause.clear()
     while core.entered.acquire(blocking=False):
         pass
+    ear.room = other.room = 1000
+    engine.wake()
     assert core.entered.acquire(timeout=20)  # a step with both of them is being computed
     told = list(ear.tokens)
     assert engine.stop("s") == 1
@@ -172,6 +177,15 @@ def test_a_stop_takes_effect_before_the_next_token(engine: Engine, core: FakeCor
     assert finished(other).tokens == list(range(10, 60))
     assert (ear.tokens, ear.finish) == (told, "cancelled")
     assert engine.stop("s") == 0
+
+
+def test_no_name_stops_nobody(engine: Engine, core: FakeCore) -> None:
+    core.pause.clear()
+    ear, _ = ask(engine)
+    assert core.entered.acquire(timeout=20)
+    assert engine.stop("") == 0
+    core.pause.set()
+    assert finished(ear).finish == "length"
 
 
 def test_a_token_that_was_chosen_when_the_stop_came_is_not_heard(engine: Engine) -> None:
@@ -313,20 +327,62 @@ def test_closing_fails_what_is_left_and_frees_the_core(tiny: Model) -> None:
         ask(engine)
 
 
-def _in_child(engine: Engine, answers: Any) -> None:
-    try:
-        ask(engine)
-    except Forked as error:
-        answers.put(str(error))
+def test_an_engine_runs_once(tiny: Model) -> None:
+    core = FakeCore()
+    with Engine(tiny, core) as engine:  # type: ignore[arg-type]
+        with pytest.raises(BadRequest, match="make another one"), engine:
+            pass
+        assert finished(ask(engine)[0]).finish == "length"
+    with pytest.raises(BadRequest, match="make another one"), engine:
+        pass
+
+
+class Deaf(Ear):
+    """Stays in the engine's call, which holds the lock, until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inside, self.leave = threading.Event(), threading.Event()
+
+    def token(self, token: int, finish: str, step: int, table: list[Served]) -> str:
+        self.inside.set()
+        assert self.leave.wait(60)
+        return super().token(token, finish, step, table)
+
+
+def _in_child(engine: Engine, stream: Stream, answers: Any) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: ask(engine), engine.usage, engine.wake, lambda: engine.stop("s"),
+        lambda: engine.cancel(Ear()), engine.__enter__, stream.take, lambda: next(stream),
+    ]  # fmt: skip
+    for call in calls:
+        try:
+            call()
+            answers.put("")
+        except Forked as error:
+            answers.put(str(error))
+    engine.__exit__(None, None, None)
+    answers.put("closed")
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_forked_child_is_refused(engine: Engine) -> None:
+def test_a_forked_child_is_refused_whatever_it_asks_and_whoever_held_the_lock(
+    engine: Engine,
+) -> None:
+    stream = Generator(engine).stream("Hi", 5, room=1)
+    ear = Deaf()
+    engine.submit(PROMPT, 5, ear, Scripted(*range(10, 20)), deadline_s=60)
+    assert ear.inside.wait(20)
     context = multiprocessing.get_context("fork")
     answers = context.Queue()
-    child = context.Process(target=_in_child, args=(engine, answers))
+    child = context.Process(target=_in_child, args=(engine, stream, answers))
     child.start()
-    assert "load it after the fork" in answers.get(timeout=20)
-    child.join(20)
-    assert child.exitcode == 0
-    assert os.getpid() != child.pid
+    try:
+        for _ in range(8):
+            assert "load it after the fork" in answers.get(timeout=20)
+        assert answers.get(timeout=20) == "closed"
+    finally:
+        child.kill()
+        child.join(20)
+        ear.leave.set()
+    assert finished(ear).finish == "length"

@@ -141,6 +141,18 @@ def test_no_more_is_made_than_a_slow_reader_has_room_for(
     assert len(list(slow)) == 97
 
 
+def test_a_reader_who_does_not_read_holds_nobody_up_and_loses_nothing(
+    generator: Generator,
+) -> None:
+    alone = list(generator.stream("Long " * 30, 150, session="s"))
+    slow = generator.stream("Long " * 30, 150, session="s", room=1)
+    begun = [next(slow)]
+    # There is room for one of them only.
+    others = [list(generator.stream(f"Other {n} " * 20, 150)) for n in range(2)]
+    assert [other[-1].finish for other in others] == ["length"] * 2
+    assert begun + list(slow) == alone
+
+
 def test_at_a_deadline_a_reader_gets_what_was_made(tiny: Model) -> None:
     heard = threading.Semaphore(0)
     with Engine(tiny, Spoken(*single(tiny, b"a STO" * 2))) as engine:  # type: ignore[arg-type]
@@ -222,6 +234,13 @@ def test_refusals_come_at_the_call_not_at_the_first_piece(generator: Generator) 
         generator.stream("Hi", 0)
     with pytest.raises(BadRequest):
         generator.stream("Hi", 5, stops=[""])
+    with pytest.raises(BadRequest, match=f"token {VOCABULARY}; this model's last"):
+        generator.stream("Hi", 5, sampling=Sampling(logit_bias={VOCABULARY: 1}))
+    for token in (-1, VOCABULARY):
+        with pytest.raises(BadRequest, match=f"stop token {token}; token ids go from 0"):
+            generator.stream("Hi", 5, stop_ids=[token])
+    with pytest.raises(BadRequest, match="room for 0 pieces; choose 1"):
+        generator.stream("Hi", 5, room=0)
     with pytest.raises(BadText):
         generator.stream("\ud800", 5)
 

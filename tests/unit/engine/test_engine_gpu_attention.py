@@ -85,12 +85,26 @@ def test_half_precision_queries_cost_half_precision(case: Case) -> None:
         ("firsts", np.zeros(1, np.int32)),
         ("starts", np.zeros(2, np.int32)),
         ("out", np.zeros((7, 9, 63), np.float32)),
+        ("queries", np.zeros((7, 9), np.float32)),
+        ("pool", np.zeros((4, 3), np.float16)),
+        ("tables", np.zeros(1, np.int32)),
     ],
 )
 def test_a_wrong_tensor_is_named(name: str, wrong: npt.NDArray[Any]) -> None:
     tensors = arguments(batch(CASES[1])) | {name: HostTensor(wrong)}
     with pytest.raises(BadRequest, match=f"attention: {name} is {wrong.dtype}"):
         attend(**tensors, longest=7)
+
+
+@pytest.mark.parametrize("name", ["queries", "pool", "tables", "firsts", "starts", "out"])
+def test_a_tensor_in_another_place_or_order_is_named(name: str) -> None:
+    tensors = arguments(batch(next(case for case in CASES if len(case.sequences) > 1)))
+    array = tensors[name].array
+    strided = np.repeat(array, 2, axis=-1)[..., ::2]
+    with pytest.raises(BadRequest, match=f"attention: {name} is strided on cpu"):
+        attend(**tensors | {name: HostTensor(strided)}, longest=7)
+    with pytest.raises(BadRequest, match=r"attention: \w+ is contiguous on .*, expected"):
+        attend(**tensors | {name: HostTensor(array, "cuda:1")}, longest=7)
 
 
 def test_heads_that_do_not_share_evenly_are_refused() -> None:

@@ -5,14 +5,9 @@ from pathlib import Path
 import pytest
 
 from apps.engine.__main__ import main
-from tests.unit.engine.signed_model import Signed, sign
+from tests.unit.engine.signed_model import Signed
 
 Captured = pytest.CaptureFixture[str]
-
-
-@pytest.fixture
-def signed(tmp_path: Path, tiny_path: Path) -> Signed:
-    return sign(tmp_path, tiny_path.read_bytes())
 
 
 def report(capsys: Captured, *arguments: str | Path) -> dict[str, object]:

@@ -128,6 +128,13 @@ def test_a_number_that_no_room_is_left_for_is_not_begun() -> None:
     assert can(tokens, [], "825", "8.5", left=2) == {END, "."}
 
 
+def test_much_room_allows_no_other_number() -> None:
+    tokens: list[str | bytes] = [END, *DIGITS, "a", "."]
+    for left in (1 << 14, (1 << 14) + 1, 1 << 20):
+        assert can(tokens, [], "825", left=left) == {END, "8", "a", "."}
+        assert can(tokens, ["8"], "825", left=left) == {"2"}
+
+
 def test_without_facts_there_is_no_number_at_all() -> None:
     assert can([END, *DIGITS, "a", "."], []) == {END, "a", "."}
 

@@ -84,11 +84,11 @@ def test_a_bias_is_added_before_the_greedy_choice_and_leaves_the_logits_alone() 
 
 def test_a_repetition_is_penalised_in_prompt_and_answer_on_both_sides_of_zero() -> None:
     sampler = Sampler(Sampling(repetition_penalty=2))
-    sampler.read([0])
+    sampler.begin([0], 4)
     logits = np.array([4, 3, 2.5, -1], np.float32)
     assert [sampler.choose(logits, 1) for _ in range(3)] == [1, 2, 0]
     below = Sampler(Sampling(repetition_penalty=2))
-    below.read([0])
+    below.begin([0], 2)
     assert below.choose(np.array([-1, -1.5], np.float32), 1) == 1
 
 
@@ -122,4 +122,11 @@ def test_an_impossible_bias_is_refused() -> None:
     with pytest.raises(BadRequest, match="logit_bias of token 3 is inf"):
         Sampling(logit_bias={3: float("inf")})
     with pytest.raises(BadRequest, match="token 9; this model's last is 3"):
-        draws(1, logit_bias={9: 1})
+        Sampler(Sampling(logit_bias={3: 1, 9: 1})).begin([0], 4)
+
+
+@pytest.mark.parametrize("temperature", [1e-37, 1e-39, 1e-46, 1e-300, 5e-324])
+def test_the_coldest_draw_takes_the_most_likely(temperature: float) -> None:
+    logits = [1, 2, 2 - 1e-6, -3]
+    assert draws(3, logits, temperature=temperature) == [1] * 3
+    assert draws(3, logits, temperature=temperature, top_p=0.5, top_k=2, min_p=0.5) == [1] * 3

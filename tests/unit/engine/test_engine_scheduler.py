@@ -7,7 +7,14 @@ import pytest
 from apps.engine.errors import Busy
 from apps.engine.pool import Pool
 from apps.engine.sampler import Sampler
-from apps.engine.scheduler import BATCH, CHUNK_ALONE, CHUNK_SHARED, Scheduler, Step
+from apps.engine.scheduler import (
+    BATCH,
+    CHUNK_ALONE,
+    CHUNK_SHARED,
+    PATIENCE_S,
+    Scheduler,
+    Step,
+)
 from apps.engine.sequence import Sequence, Served
 
 PAGE = 16
@@ -183,6 +190,63 @@ def test_a_slow_reader_slows_only_itself() -> None:
     assert done(plan, plan.plan()) == [("quick", 1, "decode")]
     slow.output.full = False
     assert done(plan, plan.plan())[0] == ("slow", 1, "decode")
+
+
+def test_a_reader_who_does_not_read_gives_its_room_to_those_who_wait() -> None:
+    plan = scheduler(pages=2)
+    slow, next_ = sequence("slow", prompt=20, limit=6), sequence("next", prompt=20, first=50)
+    assert isinstance(slow.output, Ear)
+    plan.add(slow)
+    for _ in range(3):
+        done(plan, plan.plan())
+    slow.output.full = True
+    plan.add(next_)
+    plan.expire(5)
+    assert plan.plan() is None
+    assert plan.next_deadline() == 5 + PATIENCE_S
+    plan.expire(5 + PATIENCE_S)
+    assert done(plan, plan.plan()) == [("next", 20, "prefill")]
+    # It has read, and waits for the next room as it waited before.
+    slow.output.full = False
+    assert done(plan, plan.plan()) == [("next", 1, "decode")]
+    assert plan.sequences == [next_, slow]
+    plan.end(lambda one: one is next_, "cancelled")
+    # Its pages went to the other; all but the newest token is read again.
+    assert done(plan, plan.plan()) == [("slow", 23, "prefill")]
+    assert done(plan, plan.plan()) == [("slow", 1, "decode")]
+    done(plan, plan.plan())
+    assert (len(slow.made), slow.finish, plan.sequences) == (6, "length", [])
+
+
+def test_a_reader_who_reads_now_and_then_keeps_its_room() -> None:
+    plan = scheduler(pages=2)
+    slow = sequence("slow", prompt=20)
+    assert isinstance(slow.output, Ear)
+    plan.add(slow)
+    plan.add(sequence("next", prompt=20, first=50))
+    for now in range(6):
+        plan.expire(now * 0.9 * PATIENCE_S)
+        slow.output.full = now % 2 == 1
+        step = plan.plan()
+        assert (
+            step is None if slow.output.full else [one[0] for one in done(plan, step)] == ["slow"]
+        )
+
+
+def test_one_who_gave_its_room_up_can_be_ended() -> None:
+    plan = scheduler(pages=2)
+    slow, next_ = sequence("slow", prompt=20, deadline=9), sequence("next", prompt=20, first=50)
+    assert isinstance(slow.output, Ear)
+    plan.add(slow)
+    done(plan, plan.plan())
+    slow.output.full = True
+    plan.add(next_)
+    plan.expire(1)
+    plan.expire(1 + PATIENCE_S)
+    done(plan, plan.plan())
+    assert plan.next_deadline() == 9
+    assert plan.expire(9) == [slow]
+    assert plan.sequences == [next_]
 
 
 def test_when_every_reader_is_slow_there_is_nothing_to_do() -> None:

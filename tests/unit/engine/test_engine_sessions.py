@@ -24,14 +24,18 @@ AT_ONCE = 20
 
 
 class Recorder(Sampler):
-    """Keeps the logits of every token that it chose."""
+    """Keeps the logits of every token that it chose; `stop` comes while it chooses one."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, stops_after: int, stop: Callable[[], None]) -> None:
         super().__init__(Sampling(temperature=1.0, seed=seed))
         self.seen: list[F32] = []
+        self._stops_after = stops_after
+        self._stop = stop
 
     def choose(self, logits: F32, left: int) -> int:
         self.seen.append(logits.copy())
+        if len(self.seen) > self._stops_after:
+            self._stop()
         return super().choose(logits, left)
 
 
@@ -46,7 +50,7 @@ class Talk:
     done: list[tuple[list[int], list[int], list[F32]]] = field(default_factory=list)
     prompt: list[int] = field(default_factory=list)
     made: list[int] = field(default_factory=list)
-    recorder: Recorder = field(default_factory=lambda: Recorder(0))
+    recorder: Recorder | None = None
     ended: bool = False
     full: bool = False
     over: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
@@ -87,7 +91,8 @@ def begin(engine: Engine, talk: Talk, seed: int) -> bool:
     if len(prompt) + limit > LONGEST:
         talk.turns = []
         return False
-    talk.prompt, talk.made, talk.ended, talk.recorder = prompt, [], False, Recorder(seed)
+    talk.prompt, talk.made, talk.ended = prompt, [], False
+    talk.recorder = Recorder(seed, talk.stops_after, lambda: engine.cancel(talk))
     try:
         engine.submit(prompt, limit, talk, talk.recorder, deadline_s=300, session=talk.session)
     except Busy:
@@ -96,12 +101,11 @@ def begin(engine: Engine, talk: Talk, seed: int) -> bool:
     return True
 
 
-def settle(engine: Engine, talk: Talk) -> None:
-    """Wait for the turn's end; stop it if that is how it goes."""
+def settle(talk: Talk) -> None:
+    """Wait for the turn's end."""
     while not talk.ended:
         assert talk.over.acquire(timeout=60)
-        if len(talk.made) >= talk.stops_after:
-            engine.cancel(talk)
+    assert talk.recorder
     talk.done.append((talk.prompt, list(talk.made), talk.recorder.seen))
     talk.said = talk.prompt + talk.made
 
@@ -112,7 +116,7 @@ def converse(engine: Engine, talks: list[Talk], chance: random.Random) -> None:
     while open_:
         now = chance.sample(open_, min(AT_ONCE, len(open_)))
         for talk in [talk for talk in now if begin(engine, talk, chance.randrange(1 << 30))]:
-            settle(engine, talk)
+            settle(talk)
         open_ = [talk for talk in open_ if talk.turns]
 
 

@@ -9,12 +9,7 @@ from apps.engine.errors import BadArtefact
 from apps.engine.gguf import Gguf
 from apps.engine.model import Model, default_trust
 from apps.engine.verify import read_trust
-from tests.unit.engine.signed_model import Signed, keys, sign
-
-
-@pytest.fixture
-def signed(tmp_path: Path, tiny_path: Path) -> Signed:
-    return sign(tmp_path, tiny_path.read_bytes())
+from tests.unit.engine.signed_model import Signed, keys
 
 
 def refusal(signed: Signed, signature: Path | None = None) -> str:

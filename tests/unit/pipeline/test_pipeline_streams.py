@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from apps.engine import Busy, Piece, Stream
+from apps.engine.detokenizer import BadByte
 from apps.pipeline.streams import Job, Streams
 
 
@@ -88,6 +89,19 @@ def test_pieces_come_in_their_order_to_their_own_client(streams: Streams) -> Non
         assert ear.texts == list(texts)
 
 
+def test_bytes_that_are_no_text_are_on_record(
+    streams: Streams, caplog: pytest.LogCaptureFixture
+) -> None:
+    ear = Ear()
+    source = begin(streams, ear)
+    assert source.opened.wait(20)
+    source.stream.put(Piece("a", 7, "stop", (BadByte(3, 0xFF, 7),)))
+    assert ear.ended.wait(20)
+    (line,) = caplog.messages
+    assert "answer r: left out" in line
+    assert "BadByte(offset=3, byte=255, token=7)" in line
+
+
 def test_submitting_waits_for_nobody(streams: Streams) -> None:
     slow = Ear(held=threading.Event())
     begin(streams, slow).say("a", finish="stop")
@@ -116,6 +130,25 @@ def test_a_client_that_goes_before_its_first_piece_is_noticed_too(streams: Strea
     ear = Ear(gone=True)
     source = begin(streams, ear)
     assert source.stops.acquire(timeout=20)
+
+
+def test_a_client_that_goes_is_noticed_however_much_there_is_to_carry(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("apps.pipeline.streams.LOOK_EVERY_S", 0.0)
+    gone, busy = Source(), Source()
+    stopped: list[bool] = []
+
+    def open_(heard: Callable[[Stream], None]) -> Stream:
+        stopped.append(gone.stops.acquire(blocking=False))
+        return busy.open(heard)
+
+    carrying = Streams()
+    carrying.submit(Job(gone.open, Ear(gone=True)))
+    carrying.submit(Job(open_, Ear()))
+    carrying.close()
+    carrying.run()
+    assert stopped == [True]
 
 
 def test_one_broken_stream_harms_no_other(streams: Streams) -> None:
