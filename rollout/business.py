@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from rollout import examination
+from rollout.entrance import OPEN_S, await_open
 from rollout.jobs import Handle
 from rollout.observation import Job, JobKind
 from rollout.runner import run
@@ -24,14 +25,19 @@ def judge(
     runs: int | None = None,
     limits: Limits | None = None,
     tries: int = 1,
+    open_s: float = OPEN_S,
 ) -> Job:
     """Run every scenario; `runs` shortens each (a rehearsal), `limits` replaces its own.
 
     `tokens` gives the bearer token of a synthetic customer. A scenario may be
     tried `tries` times: a rehearsal's pods have only just started, and one slow
     first connection is not the release's fault; a wrong answer is wrong again.
+    Waits `open_s` seconds at most until `address` takes a connection at all.
     """
     scenarios = examination.scenarios(texts)
+    shut = await_open(address, open_s)
+    if shut:
+        return Job(kind, number, done=True, why=shut)
     lines = []
     for scenario in scenarios:
         wanted = replace(scenario, runs=runs) if runs else scenario

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -68,6 +70,40 @@ def assistant() -> Iterator[Assistant]:
     yield made
     made.shutdown()
     made.server_close()
+
+
+def test_an_entrance_that_opens_late_is_waited_for() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = probe.getsockname()
+
+    made: list[Assistant] = []
+
+    def open_late() -> None:
+        time.sleep(0.3)
+        made.append(Assistant(address, Handler))
+        made[0].serve_forever(0.02)
+
+    thread = threading.Thread(target=open_late, daemon=True)
+    thread.start()
+    job = business.judge(
+        JobKind.SCENARIOS, 2, {"a.yaml": TEXT}, f"http://127.0.0.1:{address[1]}", str,
+        Handle(lambda _: None),
+    )  # fmt: skip
+    made[0].shutdown()
+    made[0].server_close()
+    assert job.passed, job.why
+
+
+def test_an_entrance_that_stays_shut_is_said_as_that() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{probe.getsockname()[1]}"
+        job = business.judge(
+            JobKind.SCENARIOS, 2, {"a.yaml": TEXT}, address, str, Handle(lambda _: None), open_s=0.2
+        )
+    assert (job.done, job.passed) == (True, False)
+    assert job.why.startswith(f"{address} took no connection within 0 s: ")
 
 
 def judge(
