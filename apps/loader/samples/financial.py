@@ -22,7 +22,7 @@ PRODUCTS = {
 
 def reports(seed: int = 1) -> list[Report]:
     """One report an insurer: eight in Chinese, eight in English; the same for the same seed."""
-    chance = random.Random(seed)
+    chance = random.Random(seed)  # noqa: S311
     return [_chinese(name, chance) for name in ZH] + [_english(name, chance) for name in EN]
 
 
@@ -190,7 +190,7 @@ def _english(name: str, chance: random.Random) -> Report:
         Section("Income statement", (
             Table("Income statement (millions)", ("Item", *years), _rows(_INCOME, figures, 1),
                   False),
-            "Investment income is mostly interest on bonds and dividends; it moves with the market.",
+            "Investment income is mostly interest and dividends; it moves with the market.",
         )),
         Section("Key ratios", (
             Table("Solvency and operating ratios", ("Ratio", *years), _ratios(figures, chance, 1),
@@ -207,7 +207,7 @@ def _english(name: str, chance: random.Random) -> Report:
             "may exceed ten per cent of net assets.",
         )),
         Section("Notes", (
-            "Amounts are in millions unless stated otherwise. Accounting policies have not changed.",
+            "Amounts are in millions unless stated otherwise. Accounting policies are unchanged.",
         )),
     )  # fmt: skip
     title = f"{company} Annual Report {YEAR}"

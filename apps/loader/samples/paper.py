@@ -1,5 +1,6 @@
 """Prints a report to PDF with PyMuPDF: a cover, contents, running heads, ruled and plain tables."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pymupdf
@@ -93,7 +94,7 @@ class _Printer:
             width = self._font.text_length(cell, _BODY)
             self._put(self._page, cell, _BODY, right - 4 - width, top + 13)
         if ruled:
-            for left, right in zip(edges, edges[1:], strict=False):
+            for left, right in pairwise(edges):
                 self._page.draw_rect((left, top, right, top + height), width=0.6)
         self._y = top + height
 

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from datetime import date
+from itertools import groupby
 from typing import Literal
 
 _HEAD = re.compile(r"(name|title|language|department|date): (.+)")
@@ -43,9 +44,9 @@ class Report:
 
 
 def parse(text: str, source: str) -> Report:
-    """Read a report written as head lines (`title: …`), `# sections`, paragraphs and `|` tables.
+    """Read a report: head lines (`title: …`), `# section` lines, paragraphs of a line each, tables.
 
-    The paragraph right before a table is its title; `||` begins the rows of an unruled one.
+    The line before a table's first `|` line is its title; `||` begins an unruled table.
     """
     head, _, body = text.partition("\n\n")
     fields = dict(match.groups() for line in head.splitlines() if (match := _HEAD.fullmatch(line)))
@@ -64,19 +65,18 @@ def parse(text: str, source: str) -> Report:
 
 
 def _section(text: str, source: str) -> Section:
-    title, _, body = text.partition("\n")
+    title, *lines = filter(None, (line.strip() for line in text.splitlines()))
     parts: list[str | Table] = []
-    for block in filter(None, (block.strip() for block in re.split(r"\n\s*\n", body))):
-        if not block.startswith("|"):
-            parts.append(" ".join(block.split("\n")))
-            continue
-        if not parts or not isinstance(parts[-1], str):
+    for is_table, group in groupby(lines, lambda line: line.startswith("|")):
+        if not is_table:
+            parts.extend(group)
+        elif parts and isinstance(parts[-1], str):
+            parts[-1] = _table(parts[-1], list(group))
+        else:
             raise BadReport(f"{source}: the table in {title!r} has no title before it")
-        parts[-1] = _table(parts[-1], block)
-    return Section(title.strip(), tuple(parts))
+    return Section(title, tuple(parts))
 
 
-def _table(title: str, block: str) -> Table:
-    lines = block.split("\n")
+def _table(title: str, lines: list[str]) -> Table:
     rows = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in lines]
     return Table(title, rows[0], tuple(rows[1:]), ruled=not lines[0].startswith("||"))
