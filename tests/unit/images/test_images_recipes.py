@@ -37,7 +37,7 @@ def test_an_image_is_decided_by_its_own_folder_and_its_base(image: str) -> None:
             assert f"images/{words[0]}" in chosen
         if kind == "binary":
             assert f"deploy/cluster/{words[0]}" in chosen
-        if kind == "trained":
+        if kind in ("made", "trained"):
             assert all(is_below(path, chosen) for path in (words[0], *words[2:]))
         if kind == "compiled":
             assert is_below(words[0], chosen)
