@@ -167,7 +167,7 @@ def _chinese(name: str, chance: random.Random) -> Report:
     )  # fmt: skip
     title = f"{company}{YEAR}年度报告"
     return Report(
-        f"annual-{_pinyin(name)}.zh", title, "zh", "finance", date(YEAR, 12, 31), sections
+        f"annual-{_pinyin(name)}.zh", title, "zh", "financial", date(YEAR, 12, 31), sections
     )
 
 
@@ -211,7 +211,9 @@ def _english(name: str, chance: random.Random) -> Report:
         )),
     )  # fmt: skip
     title = f"{company} Annual Report {YEAR}"
-    return Report(f"annual-{name.lower()}.en", title, "en", "finance", date(YEAR, 12, 31), sections)
+    return Report(
+        f"annual-{name.lower()}.en", title, "en", "financial", date(YEAR, 12, 31), sections
+    )
 
 
 def _pinyin(name: str) -> str:

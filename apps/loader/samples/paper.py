@@ -32,7 +32,6 @@ class _Printer:
         self.paper = pymupdf.open()
         self._report = report
         self._name = _FONTS[report.language]
-        self._font = pymupdf.Font(self._name)
         self._y = 0.0
 
     def cover(self) -> None:
@@ -48,7 +47,7 @@ class _Printer:
         self._turn()
         self._line("目录" if self._report.language == "zh" else "Contents", _HEADING, MARGIN, 30)
         for number, section in enumerate(self._report.sections, start=1):
-            self._line(f"{number} {section.title} {'.' * 40} {number + 2}", _BODY, MARGIN, 18)
+            self._line(f"{number} {section.title} {'.' * 20} {number + 2}", _BODY, MARGIN, 18)
         self._turn()
 
     def section(self, number: int, section: Section) -> None:
@@ -91,7 +90,7 @@ class _Printer:
         for at, line in enumerate(label):
             self._put(self._page, line, _BODY, edges[0] + 4, top + 13 + 12 * at)
         for cell, right in zip(row[1:], edges[2:], strict=True):
-            width = self._font.text_length(cell, _BODY)
+            width = self._width(cell, _BODY)
             self._put(self._page, cell, _BODY, right - 4 - width, top + 13)
         if ruled:
             for left, right in pairwise(edges):
@@ -106,11 +105,14 @@ class _Printer:
         for piece in pieces[1:]:
             longer = lines[-1] + glue + piece
             numeric = glue == "" and lines[-1][-1:].isascii() and piece.isascii()
-            if self._font.text_length(longer, size) <= width or numeric:
+            if self._width(longer, size) <= width or numeric:
                 lines[-1] = longer
             else:
                 lines.append(piece)
         return lines
+
+    def _width(self, text: str, size: float) -> float:
+        return float(pymupdf.get_text_length(text, self._name, size))
 
     def _line(self, text: str, size: float, x: float, step: float) -> None:
         self._put(self._page, text, size, x, self._y + size)

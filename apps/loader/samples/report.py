@@ -49,7 +49,9 @@ def parse(text: str, source: str) -> Report:
     The line before a table's first `|` line is its title; `||` begins an unruled table.
     """
     head, _, body = text.partition("\n\n")
-    fields = dict(match.groups() for line in head.splitlines() if (match := _HEAD.fullmatch(line)))
+    fields = dict(
+        match.group(1, 2) for line in head.splitlines() if (match := _HEAD.fullmatch(line))
+    )
     missing = {"name", "title", "language", "department", "date"} - set(fields)
     if missing:
         raise BadReport(f"{source}: the head lacks {', '.join(sorted(missing))}")

@@ -1,0 +1,126 @@
+"""Tables without ruling lines: rows whose pieces stand under each other. Pure."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
+
+from apps.loader.cells import is_value
+from apps.loader.grid import Cell
+from apps.loader.page import Segment
+from apps.loader.rows import Row, joined
+
+FAR = 2.6
+"""Times the type's height: rows farther apart are no longer one table."""
+WRAPPED = 0.82
+"""Part of the usual distance of rows: a line that is closer goes on with the row above."""
+INDENT = 40.0
+PROSE = 45
+"""Characters: cells that are longer on average are running text."""
+
+
+def groups(lines: Sequence[Row]) -> list[tuple[int, int]]:
+    """Ranges of `lines` that may be a table: rows of several pieces, and single ones between."""
+    found: list[tuple[int, int]] = []
+    at = 0
+    while at < len(lines):
+        if len(lines[at]) < 2:
+            at += 1
+            continue
+        end = _end(lines, at)
+        found.append((at, end))
+        at = end
+    return found
+
+
+def _end(lines: Sequence[Row], start: int) -> int:
+    """Where the group that begins at `start` ends."""
+    end = start + 1
+    left = lines[start][0].x0
+    values = min(piece.x0 for piece in lines[start][1:])
+    for at in range(start + 1, len(lines)):
+        row, above = lines[at], lines[at - 1]
+        if row[0].middle - above[0].middle > FAR * max(piece.y1 - piece.y0 for piece in row):
+            break
+        if len(row) >= 2:
+            end = at + 1
+            values = min(values, *(piece.x0 for piece in row[1:]))
+        elif not _is_label(row[0], left, values):
+            break
+    # What wraps belongs to the row above it; a label alone at the end does not.
+    if end < len(lines) and len(lines[end]) == 1 and end - start >= 2:
+        pitch = _pitch(lines[start:end])
+        close = lines[end][0].middle - lines[end - 1][0].middle < WRAPPED * pitch
+        if close and _is_label(lines[end][0], left, values):
+            end += 1
+    return end
+
+
+def _is_label(piece: Segment, left: float, values: float) -> bool:
+    return abs(piece.x0 - left) < INDENT and piece.x1 <= values + 2
+
+
+def _pitch(lines: Sequence[Row]) -> float:
+    """The usual distance of rows with several pieces."""
+    heights = [row[0].middle for row in lines if len(row) >= 2]
+    steps = [below - above for above, below in pairwise(heights)]
+    return median(steps) if steps else 0.0
+
+
+def cells(lines: Sequence[Row]) -> list[list[Cell]] | None:
+    """The rows' pieces by column, wrapped lines joined to their row; None if it is no table."""
+    edges = _edges(lines)
+    if len(edges) < 2:
+        return None
+    pitch = _pitch(lines)
+    table: list[list[Cell]] = []
+    middle = 0.0
+    for row in lines:
+        placed: list[Cell] = [[] for _ in edges]
+        for piece in row:
+            placed[_column(edges, piece)].append(piece)
+        if table and row[0].middle - middle < WRAPPED * pitch and not _both_valued(table, placed):
+            for cell, more in zip(table[-1], placed, strict=True):
+                cell += more
+        else:
+            table.append(placed)
+        middle = row[0].middle
+    return table if _is_table(table) else None
+
+
+def _both_valued(table: list[list[Cell]], placed: list[Cell]) -> bool:
+    return any(placed[1:]) and any(table[-1][1:])
+
+
+def _edges(lines: Sequence[Row]) -> list[float]:
+    """The left edge of each column: where pieces of the rows overlap, they share a column."""
+    body = lines[1:] if len(lines) > 2 else lines
+    parts = sorted((piece.x0, piece.x1) for row in body if len(row) >= 2 for piece in row)
+    merged: list[tuple[float, float]] = []
+    for x0, x1 in parts:
+        if merged and x0 < merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], x1))
+        else:
+            merged.append((x0, x1))
+    return [x0 for x0, _ in merged]
+
+
+def _column(edges: Sequence[float], piece: Segment) -> int:
+    """The column whose left edge is the last before the piece's middle."""
+    return max(0, bisect_right(edges, (piece.x0 + piece.x1) / 2) - 1)
+
+
+def _is_table(table: Sequence[Sequence[Cell]]) -> bool:
+    texts = [[joined(cell) for cell in row] for row in table]
+    valued = sum(any(is_value(cell) for cell in row[1:]) for row in texts)
+    if valued and valued >= 0.4 * len(texts):
+        return True
+    filled = [sum(map(bool, row)) for row in texts]
+    usual = median(filled)
+    letters = [len(cell) for row in texts for cell in row if cell]
+    return (
+        len(texts) >= 3
+        and usual >= 2
+        and sum(count == usual for count in filled) >= 0.8 * len(texts)
+        and sum(letters) / len(letters) < PROSE
+    )
