@@ -14,7 +14,7 @@ _INPUTS: dict[str, dict[str, str]] = {
     "intent": {"text": "hello"},
     "embed": {"text": "hello", "kind": "query"},
     "assistant": {"query": "hello", "assertion": "", "message_id": "", "request_id": "probe"},
-    "retrieve": {"assertion": "", "intent": "other", "language": "en"},
+    "retrieve": {"assertion": "", "intent": "other", "language": "en", "text": ""},
     "ticket": {"assertion": "", "message_id": "", "query": "", "language": "en"},
     "answer": {"prompt": "Hi"},
 }
