@@ -44,11 +44,11 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file and what is said about it; `date` overrides the one found in it."""
+    """A file and what is said about it; `report_date` overrides the one found in it."""
 
     path: Path
     department: str
-    date: date | None = None
+    report_date: date | None = None
     owner: str | None = None
 
 
@@ -122,7 +122,7 @@ def document_of(source: Source, reading: Reading, chunks: Sequence[Chunk]) -> Do
         name=source.path.name,
         title=reading.title,
         department=source.department,
-        report_date=source.date or reading.date,
+        report_date=source.report_date or reading.date,
         language=reading.language,
         pages=reading.pages,
         owner=source.owner,

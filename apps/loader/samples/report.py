@@ -49,9 +49,8 @@ def parse(text: str, source: str) -> Report:
     The line before a table's first `|` line is its title; `||` begins an unruled table.
     """
     head, _, body = text.partition("\n\n")
-    fields = dict(
-        match.group(1, 2) for line in head.splitlines() if (match := _HEAD.fullmatch(line))
-    )
+    lines = filter(None, map(_HEAD.fullmatch, head.splitlines()))
+    fields: dict[str, str] = {line[1]: line[2] for line in lines}
     missing = {"name", "title", "language", "department", "date"} - set(fields)
     if missing:
         raise BadReport(f"{source}: the head lacks {', '.join(sorted(missing))}")
