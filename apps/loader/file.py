@@ -52,9 +52,11 @@ def read(path: Path, limits: Limits) -> Reading:
         if "malloc" in why or "memory" in why:
             raise MemoryError from None
         raise Unreadable("damaged", f"{why[:100]}; ask for the file again") from None
-    finally:
-        # Fonts and images of this file are of no use for the next one.
-        pymupdf.TOOLS.store_shrink(100)
+
+
+def forget() -> None:
+    """Give back what the library keeps of files read before: their fonts, above all."""
+    pymupdf.TOOLS.store_shrink(100)
 
 
 def _bytes(path: Path, limits: Limits) -> bytes:

@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 
 MODULE = "apps.loader.worker"
+KEEP = 20
+"""Files between two times that the library's store is emptied."""
 
 
 def main(memory: int) -> None:
@@ -23,11 +25,14 @@ def main(memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     from apps.loader.errors import Unreadable
-    from apps.loader.file import Reading, read
+    from apps.loader.file import Reading, forget, read
     from apps.loader.limits import Limits
     from apps.loader.wire import encode
 
-    for line in sys.stdin.buffer:
+    for served, line in enumerate(sys.stdin.buffer, start=1):
+        # Not after each: fonts of one file are often those of the next.
+        if served % KEEP == 0:
+            forget()
         request = json.loads(line)
         answer: Reading | Unreadable
         try:
