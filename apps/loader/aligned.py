@@ -1,6 +1,5 @@
 """Tables without ruling lines: rows whose pieces stand under each other. Pure."""
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
@@ -17,6 +16,10 @@ WRAPPED = 0.82
 INDENT = 40.0
 PROSE = 45
 """Characters: cells that are longer on average are running text."""
+WIDE = 0.25
+"""Part of the page: two columns whose lines are wider are running text."""
+
+Interval = tuple[float, float]
 
 
 def groups(lines: Sequence[Row]) -> list[tuple[int, int]]:
@@ -69,16 +72,16 @@ def _pitch(lines: Sequence[Row]) -> float:
 
 def cells(lines: Sequence[Row]) -> list[list[Cell]] | None:
     """The rows' pieces by column, wrapped lines joined to their row; None if it is no table."""
-    edges = _edges(lines)
-    if len(edges) < 2:
+    columns = _columns(lines)
+    if len(columns) < 2:
         return None
     pitch = _pitch(lines)
     table: list[list[Cell]] = []
     middle = 0.0
     for row in lines:
-        placed: list[Cell] = [[] for _ in edges]
+        placed: list[Cell] = [[] for _ in columns]
         for piece in row:
-            placed[_column(edges, piece)].append(piece)
+            placed[_column(columns, piece)].append(piece)
         if table and row[0].middle - middle < WRAPPED * pitch and not _both_valued(table, placed):
             for cell, more in zip(table[-1], placed, strict=True):
                 cell += more
@@ -88,26 +91,56 @@ def cells(lines: Sequence[Row]) -> list[list[Cell]] | None:
     return table if _is_table(table) else None
 
 
+def prose(
+    lines: Sequence[Row], start: int, end: int, width: float
+) -> tuple[list[Row], list[Row]] | None:
+    """Two columns of running text in `lines[start:end]` and what follows on: the left one and
+    the right one, the longer of which says how many lines they take. None if it is a table."""
+    columns = _columns(lines[start:end])
+    if len(columns) != 2 or end - start < 2:
+        return None
+    gutter = (columns[0][1] + columns[1][0]) / 2
+    pitch = _pitch(lines[start:end])
+    while end < len(lines) and len(lines[end]) == 1:
+        piece, above = lines[end][0], lines[end - 1][0]
+        if piece.x0 < gutter < piece.x1 or piece.middle - above.middle > 1.3 * pitch:
+            break
+        end += 1
+    sides = [[piece for row in lines[start:end] for piece in row if (piece.x0 > gutter) == right]
+             for right in (False, True)]  # fmt: skip
+    for side in sides:
+        if median(piece.x1 - piece.x0 for piece in side) < WIDE * width:
+            return None
+        if any(is_value(piece.text) for piece in side):
+            return None
+    left, right = ([[piece] for piece in side] for side in sides)
+    return left, right
+
+
 def _both_valued(table: list[list[Cell]], placed: list[Cell]) -> bool:
     return any(placed[1:]) and any(table[-1][1:])
 
 
-def _edges(lines: Sequence[Row]) -> list[float]:
-    """The left edge of each column: where pieces of the rows overlap, they share a column."""
+def _columns(lines: Sequence[Row]) -> list[Interval]:
+    """The extent of each column: where pieces of the rows overlap, they share a column."""
     body = lines[1:] if len(lines) > 2 else lines
     parts = sorted((piece.x0, piece.x1) for row in body if len(row) >= 2 for piece in row)
-    merged: list[tuple[float, float]] = []
+    merged: list[Interval] = []
     for x0, x1 in parts:
         if merged and x0 < merged[-1][1] + 1:
             merged[-1] = (merged[-1][0], max(merged[-1][1], x1))
         else:
             merged.append((x0, x1))
-    return [x0 for x0, _ in merged]
+    return merged
 
 
-def _column(edges: Sequence[float], piece: Segment) -> int:
-    """The column whose left edge is the last before the piece's middle."""
-    return max(0, bisect_right(edges, (piece.x0 + piece.x1) / 2) - 1)
+def _column(columns: Sequence[Interval], piece: Segment) -> int:
+    """The column that `piece` shares most of its width with, or else the nearest."""
+
+    def apart(column: Interval) -> float:
+        return max(column[0], piece.x0) - min(column[1], piece.x1)
+
+    return min(range(len(columns)), key=lambda at: apart(columns[at]))
 
 
 def _is_table(table: Sequence[Sequence[Cell]]) -> bool:

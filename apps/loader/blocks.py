@@ -7,21 +7,24 @@ from apps.loader.chunk import Box
 
 @dataclass(slots=True)
 class Line:
-    """One line of running text; `size` in points, `x1` its right edge, `gap` to the line above."""
+    """One line of running text; `size` in points, `gap` to the line above (inf at the top of a
+    column), `short` if it ends before its column does."""
 
     text: str
     box: Box
     size: float
     bold: bool
     gap: float
+    short: bool
 
 
 @dataclass(slots=True)
 class Paragraph:
-    """Running text; `boxes` one a page."""
+    """Running text; `boxes` one a line; `short` if the last line ends before its column does."""
 
     text: str
     boxes: list[Box]
+    short: bool = False
 
 
 @dataclass(slots=True)

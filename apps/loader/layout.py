@@ -1,6 +1,7 @@
 """Turns a page's pieces into lines and tables, in the order of reading. Pure."""
 
 from collections.abc import Sequence
+from math import inf
 
 from apps.loader import aligned, grid
 from apps.loader.blocks import Line, Table, TableRow
@@ -30,32 +31,41 @@ def lay_out(page: Page, segments: Sequence[Segment]) -> list[Line | Table]:
 def _flow(page: Page, flow: Sequence[Row]) -> list[tuple[float, Line | Table]]:
     """Lines and unruled tables of one flow, each with the height of its bottom."""
     items: list[tuple[float, Line | Table]] = []
-    at, above = 0, None
-    for start, end in [*aligned.groups(flow), (len(flow), len(flow))]:
-        for row in flow[at:start]:
-            items.append((row[0].y1, _line(page, row, above)))
-            above = row
-        at = start
-        if start == end:
-            break
+    at = 0
+    for start, end in aligned.groups(flow):
+        if start < at:
+            continue
+        if columns := aligned.prose(flow, start, end, page.width):
+            end = start + max(map(len, columns))
+            items += _lines(page, flow[at:start])
+            items += [item for column in columns for item in _lines(page, column)]
+            at = end
+            continue
         table = aligned.cells(flow[start:end])
         if table is not None:
+            items += _lines(page, flow[at:start])
             items.append((flow[end - 1][0].y1, _table(page, table)))
-            at, above = end, flow[end - 1]
+            at = end
+    return items + _lines(page, flow[at:])
+
+
+def _lines(page: Page, flow: Sequence[Row]) -> list[tuple[float, Line | Table]]:
+    right = max((row[-1].x1 for row in flow), default=0.0)
+    items: list[tuple[float, Line | Table]] = []
+    for at, row in enumerate(flow):
+        gap = row[0].y0 - flow[at - 1][0].y1 if at else inf
+        size = max(piece.size for piece in row)
+        short = row[-1].x1 < right - 2 * size
+        line = Line(joined(row), page.box(row), size, all(p.bold for p in row), gap, short)
+        items.append((row[0].y1, line))
     return items
-
-
-def _line(page: Page, row: Row, above: Row | None) -> Line:
-    gap = row[0].y0 - above[0].y1 if above else page.height
-    size = max(piece.size for piece in row)
-    return Line(joined(row), page.box(row), size, all(piece.bold for piece in row), gap)
 
 
 def _ruled(page: Page, one: Grid, pieces: list[Segment]) -> list[Line | Table]:
     table = grid.cells(one, pieces)
     if max(map(len, table)) >= 2:
         return [_table(page, table)]
-    return [_line(page, row, None) for row in rows(pieces)]
+    return [line for _, line in _lines(page, rows(pieces))]
 
 
 def _insert(

@@ -26,6 +26,9 @@ CONTRAST = 24
 """Of 255: colours that differ less in every channel look the same."""
 SCANNED_SHARE = 0.5
 """Part of the page from which on an image is taken for a picture of the page."""
+WORD_GAP = 0.15
+"""Part of the type size: less is no gap."""
+_WHOLE = re.compile(r"(?:^|\s)[-(]?[¥$€£]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+)[)%]*$")
 _WIDE_GAP = re.compile(r"[\d)%]\s+[-+(¥$€£]?\d|\s{2,}")
 
 
@@ -113,12 +116,19 @@ def _by_words(
         return [_segment(text, box, size, bold, upright)]
     parts: list[tuple[str, Rectangle]] = []
     for word in words:
-        if parts and word[0] - parts[-1][1][2] < GAP * size:
+        if parts and _close(word[0] - parts[-1][1][2], size, parts[-1][0], word[4]):
             before, place = parts[-1]
             parts[-1] = (f"{before} {word[4]}", (place[0], place[1], word[2], place[3]))
         else:
             parts.append((word[4], (word[0], box[1], word[2], box[3])))
     return [_segment(part, place, size, bold, upright) for part, place in parts]
+
+
+def _close(gap: float, size: float, before: str, word: str) -> bool:
+    """Whether the word belongs to the text before it: two whole amounts never do."""
+    if _WHOLE.search(before) and _WHOLE.match(word):
+        return gap < WORD_GAP * size
+    return gap < GAP * size
 
 
 def _is_level(direction: tuple[float, float], upright: Matrix | None) -> bool:

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from math import inf
 
 from apps.loader.blocks import Block, Heading, Line, Paragraph, Table
 from apps.loader.rows import continued
@@ -12,6 +13,7 @@ LARGER = 1.12
 HEADING_LETTERS = 90
 TITLE_LETTERS = 90
 _ENDS = re.compile(r"[。！？；.!?;，,]$")
+_SENTENCE = re.compile(r"[。！？.!?:：]$")
 _NUMBERED = re.compile(
     r"第[一二三四五六七八九十百\d]+[章节部分条]|[一二三四五六七八九十]{1,3}、|[（(][一二三四五六七八九十]{1,3}[）)]"
 )
@@ -32,7 +34,7 @@ def blocks(pages: Iterable[Sequence[Line | Table]]) -> list[Block]:
             elif levels.is_heading(item):
                 found.append(Heading(item.text, item.box, levels.level(item)))
             else:
-                _add_line(found, item, body, first=at == 0)
+                _add_line(found, item, first=at == 0)
     return found
 
 
@@ -71,18 +73,22 @@ class _Levels:
         return len(self._seen)
 
 
-def _add_line(found: list[Block], line: Line, body: float, first: bool) -> None:
+def _add_line(found: list[Block], line: Line, first: bool) -> None:
     """Goes on with the paragraph before, or begins one."""
     last = found[-1] if found else None
     if isinstance(last, Paragraph):
         same_page = last.boxes[-1].page == line.box.page
-        ended = bool(re.search(r"[。！？.!?:：]$", last.text))
-        goes_on = line.gap < 0.45 * line.size if same_page and not first else not ended
+        ended = bool(_SENTENCE.search(last.text))
+        if not same_page or first or line.gap == inf:
+            goes_on = not ended
+        else:
+            goes_on = line.gap < 0.45 * line.size and not (ended and last.short)
         if goes_on:
             last.text = continued(last.text, line.text)
             last.boxes.append(line.box)
+            last.short = line.short
             return
-    found.append(Paragraph(line.text, [line.box]))
+    found.append(Paragraph(line.text, [line.box], line.short))
 
 
 def _add_table(found: list[Block], table: Table, first: bool) -> None:

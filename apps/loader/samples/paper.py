@@ -9,7 +9,6 @@ from apps.loader.samples.report import Report, Section, Table
 
 WIDTH, HEIGHT, MARGIN = 595.0, 842.0, 60.0
 _BODY, _HEADING, _COVER = 10.5, 15.0, 24.0
-_FONTS = {"zh": "china-s", "en": "helv"}
 
 
 def print_report(report: Report, path: Path) -> None:
@@ -31,7 +30,9 @@ class _Printer:
     def __init__(self, report: Report) -> None:
         self.paper = pymupdf.open()
         self._report = report
-        self._name = _FONTS[report.language]
+        # The built-in Helvetica knows the characters of Latin 1 alone: its file knows more.
+        self._sans = pymupdf.Font("helv") if report.language == "en" else None
+        self._name = "sans" if self._sans else "china-s"
         self._y = 0.0
 
     def cover(self) -> None:
@@ -112,6 +113,8 @@ class _Printer:
         return lines
 
     def _width(self, text: str, size: float) -> float:
+        if self._sans:
+            return float(self._sans.text_length(text, size))
         return float(pymupdf.get_text_length(text, self._name, size))
 
     def _line(self, text: str, size: float, x: float, step: float) -> None:
@@ -127,4 +130,6 @@ class _Printer:
 
     def _turn(self) -> None:
         self._page = self.paper.new_page(width=WIDTH, height=HEIGHT)
+        if self._sans:
+            self._page.insert_font(self._name, fontbuffer=self._sans.buffer)
         self._y = MARGIN
