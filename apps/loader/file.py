@@ -47,9 +47,9 @@ def read(path: Path, limits: Limits) -> Reading:
     try:
         with _open(data, limits) as document:
             return _read(document, hashlib.sha3_512(data).hexdigest(), path.stem, limits)
-    except (RuntimeError, ValueError) as error:
+    except (RuntimeError, ValueError, pymupdf.mupdf.FzErrorBase) as error:
         why = (str(error).splitlines() or ["it cannot be interpreted"])[0]
-        if "malloc" in why or "memory" in why:
+        if "alloc (" in why:
             raise MemoryError from None
         raise Unreadable("damaged", f"{why[:100]}; ask for the file again") from None
 

@@ -1,6 +1,7 @@
 """Pages that are left out, and why. Pure."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from apps.loader.page import Page, Segment
@@ -23,14 +24,13 @@ def left_out(pages: Sequence[Page], bodies: Sequence[Sequence[Segment]]) -> list
     """For each page why it is left out, "" for one that is read."""
     reasons: list[str] = []
     in_appendix = False
+    usual = _usual(bodies)
     for page, body in zip(pages, bodies, strict=True):
         lines = rows(body)
         reason = _without_text(page, body) or _front_matter(page, lines, len(pages))
         if not reason and lines:
-            largest = max(piece.size for piece in body)
             first = lines[0]
-            begins = first[0].size >= largest - 0.5 and first[0].size > _usual(body)
-            if begins:
+            if first[0].size > 1.1 * usual:
                 in_appendix = bool(_APPENDIX.match(joined(first)))
             reason = "appendix" if in_appendix else ""
         reasons.append(reason)
@@ -66,6 +66,10 @@ def _is_cover(lines: Sequence[Row], texts: Sequence[str]) -> bool:
     return few and not any(map(_SENTENCE.search, texts)) and max(sizes) >= 1.3 * min(sizes)
 
 
-def _usual(body: Sequence[Segment]) -> float:
-    sizes = sorted(piece.size for piece in body)
-    return sizes[len(sizes) // 2]
+def _usual(bodies: Sequence[Sequence[Segment]]) -> float:
+    """The size of most of the document's text."""
+    sizes: Counter[float] = Counter()
+    for body in bodies:
+        for piece in body:
+            sizes[round(piece.size, 1)] += len(piece.text)
+    return sizes.most_common(1)[0][0] if sizes else 0.0

@@ -7,6 +7,8 @@ _SENTENCE = re.compile(r"(?<=[。！？；])|(?<=[.!?;])\s+(?=\S)")
 # Never within a number: a comma or point between digits is no place to cut.
 _WEAKER = re.compile(r"(?<=[，、：])|(?<=[,:])\s+|\s+")
 
+_ATOM = re.compile(r"\d[\d,.]*\d|.", re.DOTALL)
+
 
 def pieces(text: str, fits: Callable[[str], bool]) -> Iterator[str]:
     """`text` whole if it fits, else its longest parts that do, cut between sentences, else
@@ -22,7 +24,7 @@ def _cut(
             yield text
         return
     if not ways:
-        yield from _by_length(text, fits)
+        yield from _halves(_ATOM.findall(text), fits)
         return
     held, start = "", 0
     for end in [*(match.end() for match in ways[0].finditer(text)), len(text)]:
@@ -42,15 +44,13 @@ def _cut(
         yield held
 
 
-def _by_length(text: str, fits: Callable[[str], bool]) -> Iterator[str]:
-    """Halves until they fit; the cut moves out of a number, unless it is all one."""
-    if len(text) < 2 or fits(text):
+def _halves(atoms: list[str], fits: Callable[[str], bool]) -> Iterator[str]:
+    """Halves of what has no place to cut, until they fit; a number stays whole even if it alone
+    does not."""
+    text = "".join(atoms)
+    if len(atoms) < 2 or fits(text):
         yield text
         return
-    middle = len(text) // 2
-    cut = middle
-    while cut > 1 and text[cut - 1].isdigit() and text[cut].isdigit():
-        cut -= 1
-    cut = cut if cut > 1 else middle
-    yield from _by_length(text[:cut], fits)
-    yield from _by_length(text[cut:], fits)
+    middle = len(atoms) // 2
+    yield from _halves(atoms[:middle], fits)
+    yield from _halves(atoms[middle:], fits)
