@@ -6,7 +6,7 @@
 Questions are of the kind "query", what they are to find of the kind "passage".
 """
 
-from apps.embedder.embedder import DIMENSIONS, Embedded, Embedder, Kind, centre
+from apps.embedder.embedder import DIMENSIONS, Embedded, Embedder, Kind
 from apps.embedder.errors import BadModel, BadText, EmbedderError
 from apps.embedder.model import default_model
 
@@ -18,6 +18,5 @@ __all__ = [
     "Embedder",
     "EmbedderError",
     "Kind",
-    "centre",
     "default_model",
 ]

@@ -120,18 +120,6 @@ class Embedder:
         return vector
 
 
-def centre(vectors: F32, mean: F32) -> F32:
-    """`vectors` f32 [texts, n] without the `mean` f32 [n] of their language, at length 1 again.
-
-    The model puts texts of one language together before those of one meaning; without each
-    language's mean, a question finds passages in the other language. A vector that equals the
-    mean has no direction and becomes zero.
-    """
-    shifted = vectors - mean
-    lengths = np.linalg.norm(shifted, axis=-1, keepdims=True)
-    return np.divide(shifted, lengths, out=np.zeros_like(shifted), where=lengths > 0)
-
-
 def _session(graph: Path) -> onnxruntime.InferenceSession:
     """One thread a run and no arena: what a long text needed is given back after it."""
     options = onnxruntime.SessionOptions()

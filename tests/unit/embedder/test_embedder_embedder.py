@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from apps.embedder import BadModel, BadText, Embedder, centre
+from apps.embedder import BadModel, BadText, Embedder
 from apps.embedder.model import GRAPH, MANIFEST
 from tests.unit.embedder.tiny_packed import POSITIONS, expected, tiny
 
@@ -73,22 +73,6 @@ def test_an_empty_text_is_named(embedder: Embedder, empty: str) -> None:
 def test_a_text_of_unknown_characters_has_a_vector(embedder: Embedder) -> None:
     vectors = embedder.embed(["€\x00\ud800"], "passage").vectors
     np.testing.assert_allclose(np.linalg.norm(vectors), 1, atol=1e-5)
-
-
-def test_without_its_mean_a_language_no_longer_shows() -> None:
-    chance = np.random.default_rng(0)
-    meanings = chance.standard_normal((5, 8)).astype(np.float32)
-    shifts = 9 * np.eye(2, 8, dtype=np.float32)
-    one, two = (meanings + shift for shift in shifts)
-    assert [np.argmax(two @ row) for row in one] != list(range(5))
-    one, two = (centre(rows, rows.mean(axis=0)) for rows in (one, two))
-    assert [np.argmax(two @ row) for row in one] == list(range(5))
-    np.testing.assert_allclose(np.linalg.norm(one, axis=1), 1, atol=1e-5)
-
-
-def test_a_vector_that_is_the_mean_has_no_direction() -> None:
-    mean = np.ones(4, np.float32)
-    np.testing.assert_array_equal(centre(mean, mean), np.zeros(4))
 
 
 @pytest.mark.parametrize(
