@@ -21,7 +21,7 @@ def inputs(image: str) -> list[str]:
 
 def test_every_image_of_the_product_is_here() -> None:
     assert {
-        *("gateway", "network-policies", "pipeline", "postgres"),
+        *("gateway", "loader", "network-policies", "pipeline", "postgres"),
         *("rollout", "split-dns", "tickets"),
     } == set(NAMES)
 

@@ -86,10 +86,7 @@ def test_a_page_that_calls_itself_ends(tmp_path: Path) -> None:
     body += b"trailer << /Root 1 0 R >>\n"
     path = tmp_path / "a.pdf"
     path.write_bytes(body)
-    try:
-        assert read(path, Limits()).blocks == []
-    except Unreadable as error:
-        assert error.kind == "damaged"
+    assert kind_of(path) == "damaged"
 
 
 def test_a_flood_of_text_from_few_bytes_is_refused(tmp_path: Path) -> None:
@@ -100,7 +97,8 @@ def test_a_flood_of_text_from_few_bytes_is_refused(tmp_path: Path) -> None:
     body += b"3 0 obj << /Type /Page /Parent 2 0 R /MediaBox [0 0 9999999 99] /Contents 5 0 R"
     body += b" /Resources << /Font << /F1 6 0 R >> >> >> endobj\n"
     body += b"5 0 obj << /Filter /FlateDecode /Length %d >> stream\n" % len(stream) + stream
-    body += b"\nendstream endobj\n6 0 obj << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> endobj\n"
+    body += b"\nendstream endobj\n6 0 obj << /Type /Font /Subtype /Type1"
+    body += b" /BaseFont /Helvetica >> endobj\n"
     body += b"trailer << /Root 1 0 R >>\n"
     path = tmp_path / "a.pdf"
     path.write_bytes(body)
@@ -113,7 +111,8 @@ def test_glyphs_without_a_unicode_value_are_not_guessed(tmp_path: Path) -> None:
     body += b"2 0 obj << /Type /Pages /Kids [3 0 R] /Count 1 >> endobj\n"
     body += b"3 0 obj << /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 5 0 R"
     body += b" /Resources << /Font << /F1 6 0 R >> >> >> endobj\n"
-    body += b"5 0 obj << /Length 42 >> stream\nBT /F1 12 Tf 72 700 Td <000100020003> Tj ET\nendstream endobj\n"
+    body += b"5 0 obj << /Length 42 >> stream\nBT /F1 12 Tf 72 700 Td <000100020003> Tj ET"
+    body += b"\nendstream endobj\n"
     body += b"6 0 obj << /Type /Font /Subtype /Type0 /BaseFont /X /Encoding /Identity-H"
     body += b" /DescendantFonts [7 0 R] >> endobj\n"
     body += b"7 0 obj << /Type /Font /Subtype /CIDFontType2 /BaseFont /X /CIDSystemInfo"
