@@ -85,7 +85,7 @@ def _load(sources: Sequence[Source], limits: Limits, json: bool) -> int:
     try:
         with (
             Embedder.open(default_model()) as embedder,
-            Database(database_url(), embedder.model) as database,
+            Database(database_url(), embedder) as database,
             Reader(limits) as reader,
         ):
             progress.step(0, sources[0].path.name)
@@ -93,8 +93,7 @@ def _load(sources: Sequence[Source], limits: Limits, json: bool) -> int:
                 results.append(result)
                 coming = sources[len(results) :][:1]
                 progress.step(len(results), coming[0].path.name if coming else "")
-            if any(result.outcome in ("added", "replaced") for result in results):
-                database.finish()
+            database.finish()
     except (NoDatabase, EmbedderError) as error:
         raise BadCommand(str(error)) from None
     except psycopg.Error as error:

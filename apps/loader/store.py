@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 import psycopg
 
 from apps.embedder import Embedder
+from apps.embedder.questions import questions
 from apps.loader.chunk import Document
 from apps.loader.load import F32
 from apps.retrieval import documents
-from apps.retrieval.centring import recentre
+from apps.retrieval.refill import refill
 
 CONNECT_S = 5
 
@@ -36,12 +37,12 @@ class Passages:
 class Database:
     """PostgreSQL as the role `loader`; use it in a `with` block."""
 
-    def __init__(self, url: str, model: str) -> None:
+    def __init__(self, url: str, embedder: Embedder) -> None:
         try:
             self._connection = psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_S)
         except psycopg.OperationalError as error:
             raise NoDatabase(_line(error)) from None
-        self._model = model
+        self._embedder = embedder
 
     def __enter__(self) -> "Database":
         return self
@@ -51,15 +52,16 @@ class Database:
 
     def has(self, sha3: str, name: str, owner: str | None) -> bool:
         """Whether this very file is stored already."""
-        return documents.known(self._connection, sha3, name, owner, self._model)
+        return documents.known(self._connection, sha3, name, owner, self._embedder.model)
 
     def put(self, document: Document, vectors: F32) -> str:
         """Store it in one transaction."""
-        return documents.replace(self._connection, document, vectors, self._model).outcome
+        return documents.replace(self._connection, document, vectors, self._embedder.model).outcome
 
     def finish(self) -> None:
-        """After a run that changed something: take each language's mean anew."""
-        recentre(self._connection, self._model)
+        """What each run ends with, also one that changed nothing: the one before it may have
+        been killed."""
+        refill(self._connection, self._embedder, questions())
 
 
 def database_url(environment: Mapping[str, str] = os.environ) -> str:

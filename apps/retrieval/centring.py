@@ -2,11 +2,12 @@
 
 The embedding model places a text by its language first and by its meaning second, so a question
 would find passages of its own language only. What the passages of a language have in common is
-their mean; without it, meaning remains. The mean is of the insurer's own documents: no
-customer's upload moves what another customer finds.
+their mean; without it, meaning remains. Questions have a middle of their own beside their
+language's, so from a question the mean of both is taken. The means are of the insurer's own
+documents and of general questions: no customer's upload moves what another customer finds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import psycopg
@@ -39,8 +40,13 @@ def shrunk(mean: F32, count: int) -> F32:
     return (mean * np.float32(count / (count + FEW))).astype(np.float32)
 
 
+def middle(mean: F32, asked: F32) -> F32:
+    """What to take from a question, given its language's mean and that of its questions."""
+    return ((mean + asked) / np.float32(2)).astype(np.float32)
+
+
 def means(connection: Connection, model: str) -> dict[str, F32]:
-    """{language: mean float32 [n]} of the model's vectors."""
+    """{language: mean float32 [n] of its passages} by the model."""
     with connection.cursor(binary=True) as cursor:
         rows = cursor.execute(
             "SELECT language, mean FROM documents.means WHERE model = %s", (model,)
@@ -69,10 +75,11 @@ def put(
     _place(connection, space, vectors, mean)
 
 
-def recentre(connection: Connection, model: str) -> dict[str, int]:
+def recentre(connection: Connection, model: str, asked: Mapping[str, F32]) -> dict[str, int]:
     """Bring the means up to date; move the vectors of the languages whose mean moved.
 
-    Returns {language: vectors moved}. One transaction: a search sees all moved, or none.
+    `asked` is {language: the mean of general questions' vectors}, for every language that is
+    asked in. Returns {language: vectors moved}. One transaction: a search sees all moved, or none.
     """
     register(connection)
     with connection.transaction():
@@ -80,19 +87,26 @@ def recentre(connection: Connection, model: str) -> dict[str, int]:
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         space = spaces.claim(connection, model)
         known = means(connection, model)
+        fresh = _fresh(connection, model)
         moved = {}
-        for language, mean in _fresh(connection, model).items():
+        for language, question in asked.items():
+            mean = fresh.get(language, np.zeros_like(question))
             old = known.get(language)
-            if old is not None and float(np.linalg.norm(mean - old)) < MOVED:
-                continue
-            connection.execute(
-                "INSERT INTO documents.means (model, language, mean)"
-                " VALUES (%s, %s, %s::pgvector.vector)"
-                " ON CONFLICT (model, language) DO UPDATE SET mean = EXCLUDED.mean",
-                (model, language, Vector(mean)),
-            )
-            moved[language] = _move(connection, space, language, mean)
+            stays = old is not None and float(np.linalg.norm(mean - old)) < MOVED
+            _keep(connection, model, language, old if stays and old is not None else mean, question)
+            if not stays:
+                moved[language] = _move(connection, space, language, mean)
     return moved
+
+
+def _keep(connection: Connection, model: str, language: str, mean: F32, asked: F32) -> None:
+    connection.execute(
+        "INSERT INTO documents.means (model, language, mean, asked)"
+        " VALUES (%s, %s, %s::pgvector.vector, %s::pgvector.vector)"
+        " ON CONFLICT (model, language)"
+        " DO UPDATE SET mean = EXCLUDED.mean, asked = EXCLUDED.asked",
+        (model, language, Vector(mean), Vector(asked)),
+    )
 
 
 def _fresh(connection: Connection, model: str) -> dict[str, F32]:

@@ -4,7 +4,8 @@ The chunks are embedded in batches, each committed by itself, beside the searche
 model's column; ended in the middle, the next run goes on. Then the model is ready.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol
 
 from apps.retrieval import space as spaces
 from apps.retrieval.centring import put, recentre
@@ -14,16 +15,35 @@ from apps.retrieval.vector import F32
 BATCH = 64
 
 
-def refill(connection: Connection, model: str, embed: Callable[[list[str]], F32]) -> int:
-    """Embed what has no vector of `model` yet; recentre; let the model be searched.
+class Vectors(Protocol):
+    """What `Embedder.embed` gives."""
 
-    `embed` takes passages' search texts and gives float32 [texts, dimensions]. Returns the
-    number of chunks that were embedded. Raises `NoSpace` and what `embed` raises.
+    @property
+    def vectors(self) -> F32:
+        """Float32 [texts, dimensions]."""
+
+
+class Embeds(Protocol):
+    """What is asked of the embedder (apps.embedder.Embedder)."""
+
+    @property
+    def model(self) -> str:
+        """The name that its vectors are kept under."""
+
+    def embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> Vectors:
+        """The texts' vectors."""
+
+
+def refill(connection: Connection, embedder: Embeds, questions: Mapping[str, Sequence[str]]) -> int:
+    """Embed what has no vector of the embedder's model yet; recentre; let the model be searched.
+
+    `questions` is {language: general questions}. Returns the number of chunks that were
+    embedded. Raises `NoSpace` and what the model raises.
     """
-    space = spaces.claim(connection, model)
+    space = spaces.claim(connection, embedder.model)
     count = 0
-    while batch := _missing(connection, model):
-        vectors = embed([text for _, _, text in batch])
+    while batch := _missing(connection, space.model):
+        vectors = embedder.embed([text for _, _, text in batch], "passage").vectors
         with connection.transaction():
             for language in {language for _, language, _ in batch}:
                 pairs = [
@@ -33,7 +53,11 @@ def refill(connection: Connection, model: str, embed: Callable[[list[str]], F32]
                 ]
                 put(connection, space, language, pairs)
         count += len(batch)
-    recentre(connection, model)
+    asked = {
+        language: embedder.embed(texts, "query").vectors.mean(axis=0)
+        for language, texts in questions.items()
+    }
+    recentre(connection, space.model, asked)
     spaces.set_ready(connection, space)
     return count
 

@@ -79,12 +79,14 @@ CREATE TABLE documents.spaces (
   ready       boolean NOT NULL DEFAULT false
 );
 
--- The middle of what the insurer's own documents say in each language; it is taken from every
--- vector, so that two languages can be compared (apps/retrieval/centring.py).
+-- The middle of what the insurer's own documents say in each language, and of what is asked in
+-- it; they are taken from vectors, so that two languages can be compared
+-- (apps/retrieval/centring.py).
 CREATE TABLE documents.means (
   model       text NOT NULL REFERENCES documents.spaces (model) ON DELETE CASCADE,
   language    text NOT NULL CHECK (language IN ('zh', 'en')),
   mean        pgvector.vector NOT NULL,
+  asked       pgvector.vector NOT NULL,
   PRIMARY KEY (model, language)
 );
 

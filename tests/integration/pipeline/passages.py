@@ -6,6 +6,7 @@ from typing import Any
 import psycopg
 
 from apps.embedder import Embedder, default_model
+from apps.embedder.questions import questions
 from apps.loader.chunk import Box, Chunk, Document
 from apps.retrieval.documents import replace
 from apps.retrieval.refill import refill
@@ -47,7 +48,7 @@ def store(postgres: Any) -> None:
             document = _document(name, department, language, texts, embedder)
             vectors = embedder.embed(texts, "passage").vectors
             replace(connection, document, vectors, embedder.model)
-        refill(connection, embedder.model, lambda texts: embedder.embed(texts, "passage").vectors)
+        refill(connection, embedder, questions())
 
 
 def _document(

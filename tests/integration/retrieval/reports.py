@@ -1,6 +1,7 @@
 """Made-up documents whose vectors are chosen, so that what is near is known beforehand."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
@@ -57,6 +58,24 @@ def document(name: str = "report.pdf", chunks: Sequence[Chunk] | int = 3, **more
         "report": {"pages": 4, "skipped": {"cover": 1}},
     }
     return Document(**{**fields, **more})
+
+
+@dataclass(frozen=True)
+class Vectors:
+    vectors: F32
+
+
+@dataclass(frozen=True)
+class FakeEmbedder:
+    """Gives what `passages` says; each question the direction of its own text."""
+
+    model: str
+    passages: Callable[[Sequence[str]], F32]
+
+    def embed(self, texts: Sequence[str], kind: str) -> Vectors:
+        if kind == "query":
+            return Vectors(np.stack([direction(sum(map(ord, text))) for text in texts]))
+        return Vectors(self.passages(texts))
 
 
 def vectors_of(document: Document, first_seed: int = 0) -> F32:

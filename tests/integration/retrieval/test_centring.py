@@ -1,6 +1,6 @@
 """Two languages become comparable, and every chunk gets its vector of a new model."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,19 @@ from apps.retrieval.documents import replace
 from apps.retrieval.refill import BATCH, refill
 from apps.retrieval.search import NotReady, Query, search
 from apps.retrieval.vector import F32
-from tests.integration.retrieval.reports import MODEL, chunk, direction, document, vectors_of
+from tests.integration.retrieval.reports import (
+    MODEL,
+    FakeEmbedder,
+    chunk,
+    direction,
+    document,
+    vectors_of,
+)
 
 LANGUAGES = {"zh": direction(9001), "en": direction(9002)}
+# General questions: of their language, and of nothing in particular.
+ASKED = {language: (0.9 * vector).astype(np.float32) for language, vector in LANGUAGES.items()}
+QUESTIONS = {"zh": ("你好",), "en": ("hello",)}
 
 
 def spoken(topic: int, language: str) -> F32:
@@ -50,22 +60,22 @@ def test_a_question_finds_the_passage_of_the_other_language(loader: Any, postgre
     store_both_languages(loader, 60)
     question = spoken(7, "zh")
     assert {language for language, _ in find(postgres, question, "zh")} == {"zh"}
-    assert recentre(loader, MODEL) == {"en": 60, "zh": 60}
+    assert recentre(loader, MODEL, ASKED) == {"en": 60, "zh": 60}
     assert set(find(postgres, question, "zh")[:2]) == {("zh", "passage 7"), ("en", "passage 7")}
 
 
 def test_a_mean_that_hardly_moved_is_left_as_it_is(loader: Any) -> None:
     store_both_languages(loader, 60)
-    recentre(loader, MODEL)
-    assert recentre(loader, MODEL) == {}
+    recentre(loader, MODEL, ASKED)
+    assert recentre(loader, MODEL, ASKED) == {}
     one = document("more.pdf", 1, language="en")
     replace(loader, one, np.stack([spoken(61, "en")]), MODEL)
-    assert recentre(loader, MODEL) == {}
+    assert recentre(loader, MODEL, ASKED) == {}
 
 
 def test_what_is_stored_after_the_mean_is_centred_by_it(loader: Any, postgres: Any) -> None:
     store_both_languages(loader, 60)
-    recentre(loader, MODEL)
+    recentre(loader, MODEL, ASKED)
     one = document("more.pdf", [chunk(0, "the new one")], language="en")
     replace(loader, one, np.stack([spoken(99, "en")]), MODEL)
     assert find(postgres, spoken(99, "zh"), "zh")[0] == ("en", "the new one")
@@ -76,7 +86,7 @@ def test_a_mean_of_few_chunks_counts_little_and_none_becomes_zero(
 ) -> None:
     one = document(chunks=1)
     replace(loader, one, vectors_of(one), MODEL)
-    recentre(loader, MODEL)
+    recentre(loader, MODEL, ASKED)
     mean = means(loader, MODEL)["en"]
     assert np.linalg.norm(mean) == pytest.approx(1 / (1 + FEW), rel=1e-4)
     assert find(postgres, direction(0), "en") == [("en", "passage 0")]
@@ -84,11 +94,11 @@ def test_a_mean_of_few_chunks_counts_little_and_none_becomes_zero(
 
 def test_uploads_do_not_move_the_mean(loader: Any) -> None:
     store_both_languages(loader, 60)
-    recentre(loader, MODEL)
+    recentre(loader, MODEL, ASKED)
     before = means(loader, MODEL)["en"]
     one = document("upload.pdf", 200, owner="c-1001")
     replace(loader, one, vectors_of(one, 5000), MODEL)
-    recentre(loader, MODEL)
+    recentre(loader, MODEL, ASKED)
     assert np.array_equal(means(loader, MODEL)["en"], before)
 
 
@@ -96,10 +106,10 @@ def test_a_new_model_is_filled_beside_the_old_one_and_then_searched(
     loader: Any, postgres: Any
 ) -> None:
     store_both_languages(loader, 60)
-    refill(loader, MODEL, lambda texts: pytest.fail("nothing is missing"))
+    recentre(loader, MODEL, ASKED)
     asked: list[str] = []
 
-    def embed(texts: list[str]) -> F32:
+    def embed(texts: Sequence[str]) -> F32:
         asked.extend(texts)
         if len(asked) > BATCH:
             raise RuntimeError("ended in the middle")
@@ -110,11 +120,12 @@ def test_a_new_model_is_filled_beside_the_old_one_and_then_searched(
         return vectors_of(document(chunks=len(texts)), 300)
 
     with pytest.raises(RuntimeError):
-        refill(loader, "new@1", embed)
+        refill(loader, FakeEmbedder("new@1", embed), QUESTIONS)
     with pytest.raises(NotReady):
         find(postgres, direction(0), "en", "new@1")
-    done = refill(loader, "new@1", lambda texts: vectors_of(document(chunks=len(texts)), 700))
-    assert done == 120 - BATCH
+    rest = FakeEmbedder("new@1", lambda texts: vectors_of(document(chunks=len(texts)), 700))
+    assert refill(loader, rest, QUESTIONS) == 120 - BATCH
+    assert refill(loader, rest, QUESTIONS) == 0
     assert find(postgres, direction(702), "en", "new@1")[0] == ("en", "passage 6")
     assert find(postgres, spoken(7, "en"), "en")[0][1] == "passage 7"
 
@@ -124,7 +135,8 @@ def test_a_retired_models_column_can_be_taken_by_another(loader: Any, postgres: 
     for model in ("first", "second"):
         replace(loader, one, vectors_of(one), model)
     space.retire(loader, "first")
-    refill(loader, "third", lambda texts: vectors_of(document(chunks=len(texts)), 90))
+    third = FakeEmbedder("third", lambda texts: vectors_of(document(chunks=len(texts)), 90))
+    refill(loader, third, QUESTIONS)
     assert {(one.column, one.model) for one in space.spaces(loader)} == {
         ("embedding_a", "third"),
         ("embedding_b", "second"),

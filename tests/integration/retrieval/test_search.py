@@ -135,6 +135,23 @@ def test_a_filter_that_hides_the_nearest_rows_still_gives_as_many_as_asked(
         assert len(search(connection, changed(query, departments=(), limit=200))) == 200
 
 
+def test_the_questions_words_decide_between_passages_that_are_about_as_near(
+    loader: Any, find: Search
+) -> None:
+    texts = ("Total assets 1,200.00", "Total equity 900.00", "Total liabilities 300.00")
+    one = document(chunks=[chunk(number, text) for number, text in enumerate(texts)])
+    about = [between(direction(0), direction(number + 1), 0.3) for number in range(3)]
+    replace(loader, one, np.stack(about), MODEL)
+    question = between(direction(0), direction(1), 0.1)
+    assert find(question)[0].text == "Total assets 1,200.00"
+    by_words = find(question, words="What are the total liabilities?")
+    assert by_words[0].text == "Total liabilities 300.00"
+    # The score stays the cosine, by which what is far is told.
+    assert by_words[0].score < by_words[1].score
+    assert len(find(question, words="What are the total liabilities?", limit=1)) == 1
+    assert find(question, words="?!")[0].text == "Total assets 1,200.00"
+
+
 def test_no_rows_is_a_result(loader: Any, find: Search) -> None:
     store(loader, "empty.pdf", 0, chunks=0)
     assert find(direction(0)) == []

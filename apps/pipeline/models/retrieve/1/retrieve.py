@@ -11,6 +11,7 @@ from apps.pipeline.failure import Unavailable
 from apps.pipeline.lookup import Lookup, lookups, worth_citing
 from apps.pipeline.triton import JsonModel, embed
 from apps.retrieval.facts import NotAllowed, facts
+from apps.retrieval.glossary import bilingual
 from apps.retrieval.pool import Pool, TryLater
 from apps.retrieval.search import NotReady, Passage, Query, search
 
@@ -60,13 +61,15 @@ class TritonPythonModel(JsonModel):
         # First all the vectors, so that no connection is held while the model computes.
         queries = [
             Query(
-                embed(one.text, request_id),
+                embed(words, request_id),
                 self._model,
                 language,
+                words,
                 departments=one.departments,
                 limit=one.limit,
             )
             for one in wanted
+            for words in [bilingual(one.text, language)]
         ]
         if not queries:
             return []
