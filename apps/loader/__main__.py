@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
+from apps.loader.errors import Unreadable
 from apps.loader.limits import UPLOAD, Limits
 from apps.loader.load import Source, load
 from apps.loader.reader import Reader
@@ -28,9 +29,10 @@ def main(arguments: Sequence[str]) -> int:
     """Do what the command line says."""
     chosen = _parser().parse_args(arguments)
     try:
-        sources = _sources(chosen.files, chosen.department, chosen.date, chosen.owner)
+        paths = _paths(chosen.files)
         if chosen.preview:
-            return _preview(sources, chosen.preview)
+            return _preview(paths, chosen.preview)
+        sources = _sources(paths, chosen.department, chosen.date, chosen.owner)
         return _load(sources, UPLOAD if chosen.owner else Limits(), chosen.output == "json")
     except BadCommand as error:
         print(f"loader: {error}", file=sys.stderr)
@@ -57,19 +59,25 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _sources(
-    files: Sequence[Path], department: str | None, day: date | None, owner: str | None
-) -> list[Source]:
-    found: list[Source] = []
+def _paths(files: Sequence[Path]) -> list[Path]:
+    found: list[Path] = []
     for file in files:
         paths = sorted(file.rglob("*.pdf")) if file.is_dir() else [file]
         if not paths:
             raise BadCommand(f"{file}: there is no PDF file below it; name another folder")
-        for path in paths:
-            name = department or ("uploads" if owner else path.resolve().parent.name)
-            if not _DEPARTMENT.fullmatch(name):
-                raise BadCommand(f"{path}: {name!r} is no department's name; give --department")
-            found.append(Source(path, name, day, owner))
+        found += paths
+    return found
+
+
+def _sources(
+    paths: Sequence[Path], department: str | None, day: date | None, owner: str | None
+) -> list[Source]:
+    found: list[Source] = []
+    for path in paths:
+        name = department or ("uploads" if owner else path.resolve().parent.name)
+        if not _DEPARTMENT.fullmatch(name):
+            raise BadCommand(f"{path}: {name!r} is no department's name; give --department")
+        found.append(Source(path, name, day, owner))
     return found
 
 
@@ -105,14 +113,20 @@ def _load(sources: Sequence[Source], limits: Limits, json: bool) -> int:
     return 1 if any(result.outcome == "failed" for result in results) else 0
 
 
-def _preview(sources: Sequence[Source], out: Path) -> int:
+def _preview(paths: Sequence[Path], out: Path) -> int:
+    from apps.embedder import Embedder, EmbedderError, default_model
     from apps.loader.preview import preview
+    from apps.loader.store import Passages
 
     try:
-        shown = preview([source.path for source in sources], out)
+        with Embedder.open(default_model()) as embedder:
+            text = preview(paths, Passages(embedder).count)
+        out.write_text(text, "utf-8")
+    except (Unreadable, EmbedderError) as error:
+        raise BadCommand(str(error)) from None
     except OSError as error:
         raise BadCommand(f"{out}: {error.strerror}; choose another file") from None
-    print(f"{out}: {shown} pages; open it in a browser")
+    print(f"{out}: open it in a browser")
     return 0
 
 

@@ -25,7 +25,7 @@ pymupdf.TOOLS.mupdf_display_warnings(False)
 
 @dataclass(slots=True)
 class Reading:
-    """A file as read: `blocks` in the order of reading; `skipped` {reason: pages}, `hidden`
+    """A file as read: `blocks` in the order of reading; `left_out` {page: reason}, `hidden`
     {reason: characters}; `ocr` the pages that are an OCR layer; `repaired` says that the file was
     damaged and put together again by guesswork."""
 
@@ -35,10 +35,15 @@ class Reading:
     date: date | None
     pages: int
     blocks: list[Block]
-    skipped: dict[str, int]
+    left_out: dict[int, str]
     hidden: dict[str, int]
     ocr: list[int]
     repaired: bool
+
+    @property
+    def skipped(self) -> dict[str, int]:
+        """{reason: how many pages}."""
+        return dict(Counter(self.left_out.values()))
 
 
 def read(path: Path, limits: Limits) -> Reading:
@@ -115,7 +120,7 @@ def _read(document: pymupdf.Document, sha3: str, name: str, limits: Limits) -> R
         date=front.report_date(texts),
         pages=len(pages),
         blocks=found,
-        skipped=dict(Counter(filter(None, reasons))),
+        left_out={at: reason for at, reason in enumerate(reasons, start=1) if reason},
         hidden=dict(hidden),
         ocr=[page.number for page in pages if page.ocr],
         repaired=document.is_repaired,

@@ -21,6 +21,7 @@ def encode(answer: Reading | Unreadable) -> bytes:
     else:
         message = {name: getattr(answer, name) for name in _PLAIN}
         message["date"] = answer.date.isoformat() if answer.date else None
+        message["left_out"] = list(answer.left_out.items())
         message["blocks"] = [_listed(block) for block in answer.blocks]
     return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
@@ -34,11 +35,12 @@ def decode(line: bytes) -> Reading:
     return Reading(
         **{name: message[name] for name in _PLAIN},
         date=date.fromisoformat(day) if day else None,
+        left_out=dict(message["left_out"]),
         blocks=[_block(*fields) for fields in message["blocks"]],
     )
 
 
-_PLAIN = ("sha3", "title", "language", "pages", "skipped", "hidden", "ocr", "repaired")
+_PLAIN = ("sha3", "title", "language", "pages", "hidden", "ocr", "repaired")
 
 
 def _listed(block: Block) -> list[Any]:

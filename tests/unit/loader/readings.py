@@ -30,7 +30,7 @@ def reading(*blocks: Block, ocr: tuple[int, ...] = (), title: str = "Report") ->
         date=None,
         pages=3,
         blocks=list(blocks),
-        skipped={"cover": 1},
+        left_out={1: "cover"},
         hidden={"not painted": 5},
         ocr=list(ocr),
         repaired=False,
