@@ -17,7 +17,7 @@ class Manifest:
     """What the graph and the tokeniser must be told."""
 
     name: str
-    """The model, its weights and the digest of its graph: vectors of two names never mix."""
+    """The model, its weights and the digest of all that decides a vector."""
     dimensions: int
     max_tokens: int
     """Of one text, the special ones and the prefix included."""
@@ -52,12 +52,24 @@ def default_model() -> Path:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = cache / "switchyard" / f"embedder-{_sources_digest()}"
     if not (folder / MANIFEST).is_file():
+        _build(folder)
+    return folder
+
+
+def _build(folder: Path) -> None:
+    try:
         # Only where a model is built are the packages installed that build it.
         from apps.embedder.build.folder import build
         from apps.embedder.build.packed import packaged
 
         build(packaged(), folder, "int4")
-    return folder
+    except ModuleNotFoundError as error:
+        why = f"it is built with the package {error.name}, which is not installed"
+    except OSError as error:
+        why = f"it cannot be built in {folder}: {error.strerror}"
+    else:
+        return
+    raise BadModel(f"no model: {why}; set EMBEDDER_MODEL to a folder that has one")
 
 
 def _sources_digest() -> str:

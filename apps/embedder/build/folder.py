@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import tempfile
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from apps.embedder.build.graph import PRODUCTS, graph_of
@@ -22,9 +23,12 @@ def build(source: Path, out: Path, weights: str) -> Manifest:
     """
     packed = Packed(source)
     vocabulary = packed.vocabulary
-    graph = graph_of(packed, PRODUCTS[weights]).SerializeToString(deterministic=True)
+    files = {
+        GRAPH: graph_of(packed, PRODUCTS[weights]).SerializeToString(deterministic=True),
+        TOKENIZER: sentencepiece_model(vocabulary),
+    }
     manifest = Manifest(
-        name=f"{_NAME}-{weights}-{hashlib.sha256(graph).hexdigest()[:12]}",
+        name=f"{_NAME}-{weights}",
         dimensions=packed.shape.hidden,
         max_tokens=packed.shape.positions,
         begin=vocabulary.begin,
@@ -33,16 +37,22 @@ def build(source: Path, out: Path, weights: str) -> Manifest:
         prefixes={"query": "query: ", "passage": "passage: "},
         characters={chr(old): new for old, new in vocabulary.characters.items()},
     )
+    # Whatever changes a vector changes the name.
+    parts = (*files.values(), _json(manifest))
+    digest = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts))
+    manifest = replace(manifest, name=f"{manifest.name}-{digest.hexdigest()[:12]}")
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as name:
         folder = Path(name, "new")
         folder.mkdir(mode=0o755)
-        (folder / GRAPH).write_bytes(graph)
-        (folder / TOKENIZER).write_bytes(sentencepiece_model(vocabulary))
-        text = json.dumps(manifest.__dict__, indent=1, sort_keys=True)
-        (folder / MANIFEST).write_text(text + "\n")
+        for file, data in {**files, MANIFEST: _json(manifest)}.items():
+            (folder / file).write_bytes(data)
         _put(folder, out)
     return manifest
+
+
+def _json(manifest: Manifest) -> bytes:
+    return json.dumps(asdict(manifest), indent=1, sort_keys=True).encode() + b"\n"
 
 
 def _put(folder: Path, out: Path) -> None:

@@ -1,5 +1,6 @@
 """The packed model becomes a folder: exact, the same each time, or one line that says why not."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +57,10 @@ def test_the_same_package_gives_the_same_bytes(tmp_path: Path, folder: Path) -> 
 def test_other_weights_are_another_model(tmp_path: Path) -> None:
     names = {build(write(tmp_path), tmp_path / kind, kind).name for kind in ("int4", "int8")}
     other = build(write(tmp_path, tiny(seed=2).data), tmp_path / "other", "int4").name
-    assert len({*names, other}) == 3
+    # One piece of the vocabulary is another.
+    data = tiny().data.replace("总计".encode(), "负计".encode())
+    cut_otherwise = build(write(tmp_path, data), tmp_path / "cut", "int4").name
+    assert len({*names, other, cut_otherwise}) == 4
 
 
 def test_a_folder_is_replaced_whole_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -115,3 +119,17 @@ def test_the_default_is_built_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     source.unlink()
     assert default_model() == made
     assert made.is_relative_to(tmp_path / "cache")
+
+
+def test_where_no_model_can_be_built_one_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("EMBEDDER_MODEL", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file" / "cache"))
+    (tmp_path / "file").touch()
+    with pytest.raises(BadModel, match=r"Not a directory; set EMBEDDER_MODEL"):
+        default_model()
+    # As in an image, which has none of the packages that build.
+    monkeypatch.setitem(sys.modules, "apps.embedder.build.folder", None)
+    with pytest.raises(BadModel, match=r"not installed; set EMBEDDER_MODEL"):
+        default_model()
