@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from apps.cpus import available_cpus
 from apps.embedder.errors import BadModel, BadText, EmbedderError
-from apps.embedder.model import GRAPH, TOKENIZER, Manifest
-from apps.embedder.tokenizer import Tokenizer
+from apps.embedder.model import GRAPH, Manifest
+from apps.embedder.tokenizer import Tokenizer, open_tokenizer
 
 Kind = Literal["query", "passage"]
 F32 = NDArray[np.float32]
@@ -57,7 +57,7 @@ class Embedder:
                 f"{folder}: vectors of {manifest.dimensions} numbers, not of {DIMENSIONS}"
                 " as the database has them; build the model that it was filled with"
             )
-        tokenizer = Tokenizer(folder / TOKENIZER, manifest)
+        tokenizer = open_tokenizer(folder, manifest)
         return cls(manifest, tokenizer, folder / GRAPH, threads or available_cpus())
 
     @property

@@ -18,6 +18,8 @@ class Manifest:
 
     name: str
     """The model, its weights and the digest of all that decides a vector."""
+    tokenizer: str
+    """`unigram` or `wordpiece`."""
     dimensions: int
     max_tokens: int
     """Of one text, the special ones and the prefix included."""
@@ -59,10 +61,10 @@ def default_model() -> Path:
 def _build(folder: Path) -> None:
     try:
         # Only where a model is built are the packages installed that build it.
-        from apps.embedder.build.folder import build
+        from apps.embedder.build.folder import multilingual, write
         from apps.embedder.build.packed import packaged
 
-        build(packaged(), folder, "int4")
+        write(*multilingual(packaged(), "int4"), folder)
     except ModuleNotFoundError as error:
         why = f"it is built with the package {error.name}, which is not installed"
     except OSError as error:

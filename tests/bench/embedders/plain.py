@@ -9,8 +9,8 @@ import numpy as np
 import onnxruntime
 
 from apps.embedder.embedder import F32
-from apps.embedder.model import GRAPH, TOKENIZER, Manifest
-from apps.embedder.tokenizer import Tokenizer
+from apps.embedder.model import GRAPH, Manifest
+from apps.embedder.tokenizer import open_tokenizer
 from tests.bench.embedders.subject import Subject, serve
 
 BATCH = 32
@@ -20,7 +20,7 @@ PADDING = 1
 class Plain:
     def __init__(self, folder: Path, threads: int) -> None:
         self._manifest = Manifest.read(folder)
-        self._tokenizer = Tokenizer(folder / TOKENIZER, self._manifest)
+        self._tokenizer = open_tokenizer(folder, self._manifest)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         self._session = onnxruntime.InferenceSession(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.embedder.build.folder import build
+from tests.unit.embedder.built import build
 from tests.unit.embedder.tiny_packed import write
 
 

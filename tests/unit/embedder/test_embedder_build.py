@@ -8,10 +8,10 @@ import onnxruntime
 import pytest
 
 from apps.embedder.build.__main__ import main
-from apps.embedder.build.folder import build
 from apps.embedder.build.packed import Packed
 from apps.embedder.errors import BadModel
 from apps.embedder.model import GRAPH, MANIFEST, TOKENIZER, default_model
+from tests.unit.embedder.built import build
 from tests.unit.embedder.tiny_packed import PIECES, expected, tiny, write
 
 

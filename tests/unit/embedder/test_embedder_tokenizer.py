@@ -8,7 +8,7 @@ import pytest
 
 from apps.embedder.errors import BadModel
 from apps.embedder.model import TOKENIZER, Manifest
-from apps.embedder.tokenizer import Tokenizer
+from apps.embedder.unigram import Unigram
 from tests.unit.embedder.tiny_packed import BEGIN, END, PIECES, UNKNOWN, tiny
 
 SCORES = tiny().scores
@@ -17,8 +17,8 @@ LOWEST = min(SCORES[i] for i in NORMAL.values())
 
 
 @pytest.fixture(scope="module")
-def tokenizer(folder: Path) -> Tokenizer:
-    return Tokenizer(folder / TOKENIZER, Manifest.read(folder))
+def tokenizer(folder: Path) -> Unigram:
+    return Unigram(folder / TOKENIZER, Manifest.read(folder))
 
 
 def likeliest(text: str) -> float:
@@ -33,11 +33,11 @@ def likeliest(text: str) -> float:
     return best[-1]
 
 
-def pieces(tokenizer: Tokenizer, text: str) -> list[str]:
+def pieces(tokenizer: Unigram, text: str) -> list[str]:
     return [PIECES[token] for token in tokenizer.ids(text)]
 
 
-def test_random_texts_are_cut_the_likeliest_way(tokenizer: Tokenizer) -> None:
+def test_random_texts_are_cut_the_likeliest_way(tokenizer: Unigram) -> None:
     chance = random.Random(5)
     for _ in range(500):
         # A prefix always stands before the text, so no text begins with a space.
@@ -69,23 +69,23 @@ def test_random_texts_are_cut_the_likeliest_way(tokenizer: Tokenizer) -> None:
     ],
 )
 def test_forms_and_white_space_are_made_one(
-    tokenizer: Tokenizer, text: str, found: list[str]
+    tokenizer: Unigram, text: str, found: list[str]
 ) -> None:
     assert pieces(tokenizer, text) == found
 
 
-def test_each_unknown_character_is_a_token(tokenizer: Tokenizer) -> None:
+def test_each_unknown_character_is_a_token(tokenizer: Unigram) -> None:
     assert tokenizer.ids("€€€") == [NORMAL["▁"], UNKNOWN, UNKNOWN, UNKNOWN]
 
 
 @pytest.mark.parametrize("text", ["<s>", "</s>", "<pad>", "<unk>", "<mask>"])
-def test_nothing_in_a_text_is_a_special_token(tokenizer: Tokenizer, text: str) -> None:
+def test_nothing_in_a_text_is_a_special_token(tokenizer: Unigram, text: str) -> None:
     ids = tokenizer.ids(text)
     assert not {BEGIN, END, PIECES.index("<pad>"), PIECES.index("<mask>")} & set(ids)
     assert len(ids) > 2
 
 
-def test_half_a_surrogate_pair_is_an_unknown_character(tokenizer: Tokenizer) -> None:
+def test_half_a_surrogate_pair_is_an_unknown_character(tokenizer: Unigram) -> None:
     assert tokenizer.ids("a\ud800") == tokenizer.ids("a\ufffd")
     assert tokenizer.ids("\ud83d\ude00") == tokenizer.ids("😀")
 
@@ -96,4 +96,4 @@ def test_a_file_that_is_no_tokeniser_is_refused(folder: Path, tmp_path: Path) ->
         if data is not None:
             path.write_bytes(data)
         with pytest.raises(BadModel, match=r"apps\.embedder\.build"):
-            Tokenizer(path, Manifest.read(folder))
+            Unigram(path, Manifest.read(folder))
