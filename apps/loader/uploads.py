@@ -1,7 +1,6 @@
 """`python -m apps.loader.uploads`: load customers' uploads as they become whole.
 
-Environment: DATABASE_URL (the role `loader`), EMBEDDER_MODEL. `check` exits with 0 if the
-process that serves here has shown a sign of life within the last minutes.
+Environment: DATABASE_URL (the role `loader`), EMBEDDER_MODEL.
 """
 
 import hashlib
@@ -10,13 +9,13 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
 
 from apps.embedder import Embedder, EmbedderError, default_model
+from apps.loader import alive
 from apps.loader.errors import Unreadable
 from apps.loader.limits import UPLOAD
 from apps.loader.load import Result, Source, load
@@ -28,9 +27,6 @@ log = logging.getLogger(__name__)
 DEPARTMENT = "uploads"
 WAIT_S = 20.0
 REST_S = 2.0
-ALIVE = Path(tempfile.gettempdir()) / "uploads-alive"
-ALIVE_S = 600.0
-"""Longer than any one upload may take."""
 
 _CLAIM = """
 UPDATE documents.uploads SET state = 'loading', touched_at = now() WHERE id = (
@@ -131,21 +127,19 @@ def serve(url: str, embedder: Embedder) -> None:
         Reader(UPLOAD) as reader,
     ):
         while True:
-            ALIVE.touch()
+            alive.show()
             if not load_next(queue, reader, Passages(embedder), database):
                 queue.wait(WAIT_S)
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Serve for ever, trying again when the database is away; or `check`."""
-    if list(arguments) == ["check"]:
-        return 0 if ALIVE.exists() and time.time() - ALIVE.stat().st_mtime < ALIVE_S else 1
+def main() -> int:
+    """Serve for ever, trying again when the database is away."""
     logging.basicConfig(stream=sys.stderr, format="%(message)s")
     try:
         url = database_url(os.environ)
         with Embedder.open(default_model()) as embedder:
             while True:
-                ALIVE.touch()
+                alive.show()
                 try:
                     serve(url, embedder)
                 except (NoDatabase, psycopg.Error) as error:
@@ -157,4 +151,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
