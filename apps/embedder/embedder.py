@@ -65,11 +65,6 @@ class Embedder:
         """The name that vectors are kept under; vectors of two names cannot be compared."""
         return self._manifest.name
 
-    @property
-    def max_tokens(self) -> int:
-        """Of one text, as `count` counts them; what is beyond is cut off."""
-        return self._manifest.max_tokens
-
     def count(self, text: str, kind: Kind = "passage") -> int:
         """How many tokens `text` has, special ones and prefix included; it may be too long."""
         return len(self._ids(text, kind)) + 2

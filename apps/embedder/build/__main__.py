@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from apps.embedder.build.folder import english, multilingual, write
-from apps.embedder.build.graph import PRODUCTS
 from apps.embedder.build.packed import packaged
+from apps.embedder.build.products import PRODUCTS
 from apps.embedder.errors import EmbedderError
 
 

@@ -8,9 +8,10 @@ import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from apps.embedder.build.graph import PRODUCTS, graph_of
+from apps.embedder.build.network import graph_of
 from apps.embedder.build.packed import Packed
 from apps.embedder.build.pieces import sentencepiece_model
+from apps.embedder.build.products import PRODUCTS
 from apps.embedder.build.safetensors import MAX_TOKENS, MiniLM
 from apps.embedder.model import GRAPH, MANIFEST, TOKENIZER, Manifest
 
