@@ -79,7 +79,8 @@ def recentre(connection: Connection, model: str, asked: Mapping[str, F32]) -> di
     """Bring the means up to date; move the vectors of the languages whose mean moved.
 
     `asked` is {language: the mean of general questions' vectors}, for every language that is
-    asked in. Returns {language: vectors moved}. One transaction: a search sees all moved, or none.
+    asked in. Returns {language: vectors moved}. One transaction, so that a search sees all moved
+    or none; then a VACUUM, so `connection` must be in autocommit.
     """
     register(connection)
     with connection.transaction():
@@ -96,6 +97,9 @@ def recentre(connection: Connection, model: str, asked: Mapping[str, F32]) -> di
             _keep(connection, model, language, old if stays and old is not None else mean, question)
             if not stays:
                 moved[language] = _move(connection, space, language, mean)
+    if any(moved.values()):
+        # The graph still leads to where the vectors were, and searches astray.
+        connection.execute("VACUUM (ANALYZE) documents.vectors")
     return moved
 
 

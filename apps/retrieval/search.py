@@ -1,22 +1,20 @@
 """The passages nearest to a question, among those that the asker may read and asked for.
 
-Time range, department, confidence, row-level security and the vector order are one SQL
-statement. The planner chooses: a narrow filter goes through the index on department and date
-and compares every row that is left, exactly; a wide one walks the graph of near vectors and
-goes on until enough rows have passed the filter. If the question's words are given, the nearest
-passages are put in order by them, too (hybrid search).
+Time range, department, confidence, row-level security and the vector order are one SQL statement
+(apps/retrieval/statement.py). If the question's words are given, the nearest passages are put in
+order by them, too: hybrid search.
 """
 
 from dataclasses import dataclass, fields
 from datetime import date
 from typing import Any, LiteralString
 
-from psycopg import sql
 from psycopg.rows import class_row
 
 from apps.retrieval.centring import centred, middle
 from apps.retrieval.pool import Connection
 from apps.retrieval.space import COLUMNS, DIMENSIONS
+from apps.retrieval.statement import FEW, Conditions, nearest, prepare
 from apps.retrieval.terms import shared
 from apps.retrieval.vector import F32, BadVector, Vector, register, unpacked
 
@@ -25,15 +23,6 @@ MAX_LIMIT = 200
 # cosine; chosen by the questions of tests/bench/questions that are for choosing.
 CANDIDATES = 20
 WORDS = 0.1
-# For this transaction only. Without iterative scans the graph gives up after ef_search rows, of
-# which a filter may leave none; 20,000 rows are looked at before it gives up at all.
-SETTINGS: dict[LiteralString, str] = {
-    "hnsw.ef_search": "100",
-    "hnsw.iterative_scan": "strict_order",
-    "hnsw.max_scan_tuples": "20000",
-    # A plan is made for the values at hand: they decide which index is the right one.
-    "plan_cache_mode": "force_custom_plan",
-}
 
 
 class BadQuery(ValueError):
@@ -109,19 +98,19 @@ def search(connection: Connection, query: Query) -> list[Passage]:
     Runs in the caller's transaction, for the customer whom it asserts. Raises `BadQuery` or
     `NotReady`.
     """
-    column, mean = _prepare(connection, query)
+    conditions, values = filters(query)
+    prepared = _prepare(connection, query, conditions, values)
     try:
-        vector = Vector(centred(query.vector, mean, "the question's vector"))
+        vector = centred(query.vector, prepared.middle, "the question's vector")
     except BadVector as error:
         raise BadQuery(str(error)) from None
     register(connection)
-    conditions, values = filters(query)
-    statement = sql.SQL(_NEAREST).format(
-        column=sql.Identifier(column), conditions=sql.SQL(" AND ").join(conditions)
-    )
-    values |= {"vector": vector, "limit": max(query.limit, CANDIDATES if query.words else 0)}
+    # More than are wanted: the words choose among them, and the graph's order is loose.
+    limit = max(query.limit, CANDIDATES)
+    statement = nearest(prepared.column, conditions, limit, exact=prepared.passing <= FEW)
     with connection.cursor(row_factory=class_row(_Candidate)) as cursor:
-        found = cursor.execute(statement, values).fetchall()
+        cursor.execute(statement, {**values, "vector": Vector(vector)}, prepare=True)
+        found = cursor.fetchall()
     return [one.passage() for one in _ordered(found, query.words)[: query.limit]]
 
 
@@ -143,69 +132,37 @@ def _ordered(found: list[_Candidate], words: str) -> list[_Candidate]:
     return [found[at] for at in order]
 
 
-def filters(query: Query) -> tuple[list[sql.SQL], dict[str, Any]]:
-    """The conditions on `v` (documents.vectors) and their parameters: only those that narrow,
-    so that the planner is not misled by ones that do not."""
-    conditions = [sql.SQL("true")]
-    values: dict[str, Any] = {}
-
-    def add(condition: LiteralString, name: str, value: Any) -> None:
-        conditions.append(sql.SQL(condition))
-        values[name] = value
-
-    if query.departments:
-        add("v.department = ANY (%(departments)s)", "departments", list(query.departments))
-    if query.since is not None:
-        add("v.reported_on >= %(since)s", "since", query.since)
-    if query.until is not None:
-        add("v.reported_on <= %(until)s", "until", query.until)
-    if query.min_confidence > 0:
-        add("v.confidence >= %(confidence)s::real", "confidence", query.min_confidence)
-    return conditions, values
+def filters(query: Query) -> tuple[Conditions, dict[str, Any]]:
+    """The conditions that narrow the search, and their parameters."""
+    wanted: tuple[tuple[LiteralString, str, Any], ...] = (
+        ("v.department = ANY (%(departments)s)", "departments", list(query.departments)),
+        ("v.reported_on >= %(since)s", "since", query.since),
+        ("v.reported_on <= %(until)s", "until", query.until),
+        ("v.confidence >= %(confidence)s::real", "confidence", query.min_confidence),
+    )
+    given = [one for one in wanted if one[2]]
+    return tuple(one[0] for one in given), {one[1]: one[2] for one in given}
 
 
-# The inner query decides which; the outer one, over a handful of rows, says what they are. Its
-# order is by the distance that was computed, because a graph's own order may be loose.
-_NEAREST: LiteralString = """
-SELECT c.id AS chunk, 1 - n.distance AS score, c.text, c.search_text, c.kind,
-       d.name AS document, d.title, d.department, d.reported_on, d.language,
-       c.section, c.boxes, n.confidence, d.owner <> '' AS own
-  FROM (
-    SELECT v.chunk, v.confidence,
-           v.{column} OPERATOR(pgvector.<=>) %(vector)s::pgvector.vector AS distance
-      FROM documents.vectors AS v
-     WHERE {conditions} AND v.{column} IS NOT NULL
-     ORDER BY v.{column} OPERATOR(pgvector.<=>) %(vector)s::pgvector.vector
-     LIMIT %(limit)s
-  ) AS n
-  JOIN documents.chunks AS c ON c.id = n.chunk
-  JOIN documents.documents AS d ON d.id = c.document
- ORDER BY n.distance + 0, n.chunk
-"""
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """The column to search, what to take from the question, and how many rows pass."""
+
+    column: str
+    middle: F32 | None
+    passing: int
 
 
-def _prepare(connection: Connection, query: Query) -> tuple[LiteralString, F32 | None]:
-    """Set what the search needs for this transaction; the model's column and language's mean."""
+def _prepare(
+    connection: Connection, query: Query, conditions: Conditions, values: dict[str, Any]
+) -> _Prepared:
+    names = {"model": query.model, "language": query.language}
     with connection.cursor(binary=True) as cursor:
-        row = cursor.execute(_PREPARE, {"model": query.model, "language": query.language})
-        found = row.fetchone()
-    assert found is not None
-    slot, mean, asked = found[-3:]
+        cursor.execute(prepare(conditions), {**values, **names}, prepare=True)
+        row = cursor.fetchone()
+    assert row is not None
+    slot, mean, asked, passing = row[-4:]
     if slot is None:
         raise NotReady(f"no vectors of {query.model} are ready; load documents with it")
-    if mean is None:
-        return COLUMNS[str(slot)], None
-    return COLUMNS[str(slot)], middle(unpacked(mean), unpacked(asked))
-
-
-_PREPARE = sql.SQL(
-    "SELECT {settings}, s.slot, m.mean, m.asked"
-    "  FROM (VALUES (%(model)s)) AS wanted (model)"
-    "  LEFT JOIN documents.spaces AS s ON s.model = wanted.model AND s.ready"
-    "  LEFT JOIN documents.means AS m ON m.model = s.model AND m.language = %(language)s"
-).format(
-    settings=sql.SQL(", ").join(
-        sql.SQL("set_config({}, {}, true)").format(sql.Literal(name), sql.Literal(value))
-        for name, value in SETTINGS.items()
-    )
-)
+    taken = None if mean is None else middle(unpacked(mean), unpacked(asked))
+    return _Prepared(COLUMNS[str(slot)], taken, int(str(passing)))

@@ -11,7 +11,8 @@ import pytest
 
 from apps.retrieval.documents import replace
 from apps.retrieval.pool import Pool
-from apps.retrieval.search import SETTINGS, BadQuery, NotReady, Passage, Query, search
+from apps.retrieval.search import BadQuery, NotReady, Passage, Query, search
+from apps.retrieval.statement import SETTINGS
 from tests.integration.retrieval.reports import (
     MODEL,
     between,
