@@ -127,6 +127,8 @@ def test_where_no_model_can_be_built_one_is_asked_for(
     monkeypatch.delenv("EMBEDDER_MODEL", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file" / "cache"))
     (tmp_path / "file").touch()
+    source = write(tmp_path)
+    monkeypatch.setattr("apps.embedder.build.packed.packaged", lambda: source)
     with pytest.raises(BadModel, match=r"Not a directory; set EMBEDDER_MODEL"):
         default_model()
     # As in an image, which has none of the packages that build.
