@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from apps.gateway.refusal import Refusal
 
 MAX_PART_BYTES = 2 * 1024 * 1024
-MAX_FILE_BYTES = 100 * 1024 * 1024
+MAX_FILE_BYTES = 50 * 1024 * 1024
 _RANGE = re.compile(r"bytes (?:(\d{1,12})-(\d{1,12})|\*)/(\d{1,12})", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _NAME = re.compile(r"[^/\\\x00-\x1f\x7f.][^/\\\x00-\x1f\x7f]{0,195}\.pdf")

@@ -17,5 +17,5 @@ class Limits:
     characters: int = 5_000_000
 
 
-UPLOAD = Limits(bytes=100 * MIB, pages=200, seconds=60.0, characters=2_000_000)
+UPLOAD = Limits(bytes=50 * MIB, pages=200, seconds=60.0, characters=2_000_000)
 """For a customer's upload."""

@@ -6,6 +6,7 @@ import unicodedata
 # Minus signs and dashes that are written for a minus before a number.
 _MINUS = re.compile(r"[−‐‑–—](?=\d)(?<!\d.)")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff\0]")
+_UNREADABLE = re.compile("[\ufffd\ue000-\uf8ff]")
 _SPACES = re.compile(r"\s+")
 
 
@@ -20,5 +21,4 @@ def readable_share(text: str) -> float:
     """The part of the characters that have a Unicode value: no U+FFFD, none for private use."""
     if not text:
         return 1.0
-    bad = sum(character == "\ufffd" or "\ue000" <= character <= "\uf8ff" for character in text)
-    return 1 - bad / len(text)
+    return 1 - len(_UNREADABLE.findall(text)) / len(text)

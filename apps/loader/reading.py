@@ -35,9 +35,11 @@ _WIDE_GAP = re.compile(r"[\d)%]\s+[-+(¥$€£]?\d|\s{2,}")
 def read_page(page: pymupdf.Page) -> Page:
     """`page` as data. Raises what PyMuPDF raises on a page that it cannot interpret."""
     textpage = page.get_textpage(flags=FLAGS)
-    upright = tuple(page.rotation_matrix) if page.rotation else None
-    restore = tuple(page.derotation_matrix) if page.rotation else None
-    found = Page(page.number + 1, page.rect.width, page.rect.height, [], restore=restore)
+    upright = restore = None
+    if page.rotation:
+        upright, restore = tuple(page.rotation_matrix), tuple(page.derotation_matrix)
+    whole = page.rect
+    found = Page(page.number + 1, whole.width, whole.height, [], restore=restore)
     blocks = textpage.extractDICT()["blocks"]
     fills = _vectors(found, blocks, upright)
     unseen: list[Segment] = []

@@ -11,7 +11,8 @@ paragraphs and rows that are found whole and after what they follow. A program t
 to find tables is given the rows of both.
 
 `pages_ratio`: pages a CPU second of ours (reading, tables, chunks; no embedding) over those of
-bare `get_text("blocks")`, both one thread in this process, in turn, the median of the rounds.
+bare `get_text("blocks")`, both one thread in this process, in turn, the median of the rounds; and
+the same for each printer's files: the less a page's fonts cost, the more our part of it weighs.
 `rss_growth_ratio`: the reading process's resident memory after FILES files over that after a
 tenth of them. Prints a table and one line of JSON last.
 """
@@ -145,6 +146,9 @@ def main() -> None:
     lines = [("ours", figures, 0.0)]
     lines += [(f"  from {printer}", one.shares(""), 0.0) for printer, one in each.items()]
     fast, base = rates(files, chosen.rounds)
+    for printer in PRINTERS:
+        own, plain = rates([one for one in files if one.printer == printer], chosen.rounds)
+        figures[f"pages_ratio_{printer}"] = round(own / plain, 3)
     figures["pages_ratio"] = round(fast / base, 3)
     figures["rss_growth_ratio"] = round(growth(files, chosen.files), 4)
     lines[0] = ("ours", lines[0][1], fast)

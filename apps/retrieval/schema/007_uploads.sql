@@ -17,7 +17,7 @@ CREATE TABLE documents.uploads (
   customer   text NOT NULL REFERENCES identity.customers,
   name       text NOT NULL CHECK (name ~ '^[^/\\[:cntrl:]]{1,200}\.pdf$' AND name !~ '^\.'),
   sha256     bytea NOT NULL CHECK (octet_length(sha256) = 32),
-  size       bigint NOT NULL CHECK (size BETWEEN 1 AND 104857600),
+  size       bigint NOT NULL CHECK (size BETWEEN 1 AND 52428800),
   received   bigint NOT NULL DEFAULT 0 CHECK (received BETWEEN 0 AND size),
   state      text NOT NULL DEFAULT 'receiving'
              CHECK (state IN ('receiving', 'queued', 'loading', 'loaded', 'failed')),
@@ -80,8 +80,8 @@ BEGIN
      WHERE u.id = this.id RETURNING u.* INTO this;
   END IF;
   IF (SELECT count(*) FROM documents.uploads AS u
-       WHERE u.customer = this.customer AND u.state IN ('receiving', 'queued', 'loading')) > 10 THEN
-    RAISE program_limit_exceeded USING MESSAGE = 'more than 10 uploads are under way';
+       WHERE u.customer = this.customer AND u.state IN ('receiving', 'queued', 'loading')) > 4 THEN
+    RAISE program_limit_exceeded USING MESSAGE = 'more than 4 uploads are under way';
   END IF;
   IF take_part.content IS NOT NULL AND this.state = 'receiving'
      AND take_part.start = this.received
