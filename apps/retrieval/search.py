@@ -105,9 +105,10 @@ def search(connection: Connection, query: Query) -> list[Passage]:
     except BadVector as error:
         raise BadQuery(str(error)) from None
     register(connection)
-    # More than are wanted: the words choose among them, and the graph's order is loose.
-    limit = max(query.limit, CANDIDATES)
-    statement = nearest(prepared.column, conditions, limit, exact=prepared.passing <= FEW)
+    exact = prepared.passing <= FEW
+    # The words choose among more than are wanted, and a graph's own order is loose.
+    limit = query.limit if exact and not query.words else max(query.limit, CANDIDATES)
+    statement = nearest(prepared.column, conditions, limit, exact)
     with connection.cursor(row_factory=class_row(_Candidate)) as cursor:
         cursor.execute(statement, {**values, "vector": Vector(vector)}, prepare=True)
         found = cursor.fetchall()
