@@ -1,18 +1,19 @@
 """A search finds the nearest passages among those that the asker may read and asked for."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace as changed
 from datetime import date
 from typing import Any
 
 import numpy as np
 import psycopg
 import pytest
+from psycopg.sql import SQL
 
 from apps.retrieval.documents import replace
 from apps.retrieval.pool import Pool
-from apps.retrieval.search import BadQuery, NotReady, Passage, Query, search
-from apps.retrieval.statement import SETTINGS
+from apps.retrieval.search import BadQuery, NotReady, Passage, Query, filters, search
+from apps.retrieval.statement import SETTINGS, nearest
+from apps.retrieval.vector import Vector
 from tests.integration.retrieval.reports import (
     MODEL,
     between,
@@ -113,27 +114,48 @@ def test_an_upload_is_found_by_its_owner_alone(loader: Any, find: Search) -> Non
     assert find(direction(1), "") == []
 
 
-def test_a_filter_that_hides_the_nearest_rows_still_gives_as_many_as_asked(
-    loader: Any, find: Search, postgres: Any
-) -> None:
-    # The graph by itself stops after 40 rows, which are all of the other department here.
+def store_near_and_far(loader: Any) -> None:
+    """300 medical passages near direction 0, 20 financial ones far from it."""
     near = [between(direction(0), direction(1000 + n), 0.2) for n in range(300)]
     far = [between(direction(0), direction(2000 + n), 0.8) for n in range(20)]
     for name, department, vectors in (("n", "medical", near), ("f", "financial", far)):
         one = document(name, len(vectors), department=department)
         replace(loader, one, np.stack(vectors), MODEL)
+
+
+@pytest.mark.parametrize("few", [5, 10_000])
+def test_a_filter_that_hides_the_nearest_rows_still_gives_as_many_as_asked(
+    loader: Any, find: Search, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    # The graph by itself stops after 40 rows, which are all of the other department here.
+    store_near_and_far(loader)
+    for module in ("search", "statement"):
+        monkeypatch.setattr(f"apps.retrieval.{module}.FEW", few)
+    found = find(direction(0), departments=("financial",), limit=10)
+    assert len(found) == 10
+    assert {one.department for one in found} == {"financial"}
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+    assert len(find(direction(0), limit=200)) == 200
+
+
+@pytest.mark.parametrize(("few", "graph"), [(5, True), (10_000, False)])
+def test_few_rows_are_compared_and_among_many_the_graph_is_walked(
+    loader: Any, postgres: Any, monkeypatch: pytest.MonkeyPatch, few: int, graph: bool
+) -> None:
+    store_near_and_far(loader)
+    for module in ("search", "statement"):
+        monkeypatch.setattr(f"apps.retrieval.{module}.FEW", few)
     with psycopg.connect(postgres.url("assistant")) as connection:
         connection.execute(
-            "SELECT set_config('switchyard.assertion', %s, true),"
-            " set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true),"
-            " set_config('enable_bitmapscan', 'off', true)",
-            (postgres.assertion("c-1001"),),
+            "SELECT set_config('switchyard.assertion', %s, true)", (postgres.assertion("c-1001"),)
         )
-        query = Query(direction(0), MODEL, "en", departments=("financial",), limit=10)
-        found = search(connection, query)
-        assert len(found) == 10
-        assert {one.department for one in found} == {"financial"}
-        assert len(search(connection, changed(query, departments=(), limit=200))) == 200
+        query = Query(direction(0), MODEL, "en", departments=("financial",))
+        search(connection, query)  # makes the settings of this transaction
+        conditions, values = filters(query)
+        statement = nearest("embedding_a", conditions, 5, exact=not graph)
+        values["vector"] = Vector(query.vector)
+        rows = connection.execute(SQL("EXPLAIN ") + statement, values).fetchall()
+    assert ("vectors_near_a" in str(rows)) == graph
 
 
 def test_the_questions_words_decide_between_passages_that_are_about_as_near(
