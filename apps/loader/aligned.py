@@ -13,7 +13,8 @@ FAR = 2.6
 """Times the type's height: rows farther apart are no longer one table."""
 WRAPPED = 0.82
 """Part of the usual distance of rows: a line that is closer goes on with the row above."""
-INDENT = 40.0
+EVEN = 1.25
+"""Times: distances of rows that differ less are equal."""
 PROSE = 45
 """Characters: cells that are longer on average are running text."""
 WIDE = 0.25
@@ -39,7 +40,6 @@ def groups(lines: Sequence[Row]) -> list[tuple[int, int]]:
 def _end(lines: Sequence[Row], start: int) -> int:
     """Where the group that begins at `start` ends."""
     end = start + 1
-    left = lines[start][0].x0
     values = min(piece.x0 for piece in lines[start][1:])
     for at in range(start + 1, len(lines)):
         row, above = lines[at], lines[at - 1]
@@ -48,25 +48,40 @@ def _end(lines: Sequence[Row], start: int) -> int:
         if len(row) >= 2:
             end = at + 1
             values = min(values, *(piece.x0 for piece in row[1:]))
-        elif not _is_label(row[0], left, values):
+        elif row[0].x0 >= values - 2 and is_value(row[0].text):
+            # Alone at its height, between the lines of its label.
+            end = at + 1
+        elif row[0].x1 > values + 2 or not _is_within(lines, start, at):
             break
     # What wraps belongs to the row above it; a label alone at the end does not.
     if end < len(lines) and len(lines[end]) == 1 and end - start >= 2:
         pitch = _pitch(lines[start:end])
         close = lines[end][0].middle - lines[end - 1][0].middle < WRAPPED * pitch
-        if close and _is_label(lines[end][0], left, values):
+        if close and lines[end][0].x1 <= values + 2:
             end += 1
     return end
 
 
-def _is_label(piece: Segment, left: float, values: float) -> bool:
-    return abs(piece.x0 - left) < INDENT and piece.x1 <= values + 2
+def _is_within(lines: Sequence[Row], start: int, at: int) -> bool:
+    """Whether the lone label stands between its neighbours as rows of a table do, in their type:
+    what stands apart from the rows above, such as the title of the next table, ends this one."""
+    label, above = lines[at][0], lines[at - 1][0]
+    if abs(label.size - above.size) > 0.5 or at + 1 == len(lines):
+        return False
+    pitch = _pitch(lines[start:at])
+    after = lines[at + 1][0].middle - label.middle
+    return not pitch or label.middle - above.middle < EVEN * max(pitch, after)
 
 
 def _pitch(lines: Sequence[Row]) -> float:
-    """The usual distance of rows with several pieces."""
+    """The usual distance of rows with several pieces, next to each other if there are such."""
+    near = [
+        below[0].middle - above[0].middle
+        for above, below in pairwise(lines)
+        if len(above) >= 2 and len(below) >= 2
+    ]
     heights = [row[0].middle for row in lines if len(row) >= 2]
-    steps = [below - above for above, below in pairwise(heights)]
+    steps = near or [below - above for above, below in pairwise(heights)]
     return median(steps) if steps else 0.0
 
 
@@ -77,17 +92,15 @@ def cells(lines: Sequence[Row]) -> list[list[Cell]] | None:
         return None
     pitch = _pitch(lines)
     table: list[list[Cell]] = []
-    middle = 0.0
-    for row in lines:
+    for at, row in enumerate(lines):
         placed: list[Cell] = [[] for _ in columns]
         for piece in row:
             placed[_column(columns, piece)].append(piece)
-        if table and row[0].middle - middle < WRAPPED * pitch and not _both_valued(table, placed):
+        if table and _wraps(lines, at, pitch) and not _both_valued(table, placed):
             for cell, more in zip(table[-1], placed, strict=True):
                 cell += more
         else:
             table.append(placed)
-        middle = row[0].middle
     return table if _is_table(table) else None
 
 
@@ -115,6 +128,16 @@ def prose(
             return None
     left, right = ([[piece] for piece in side] for side in sides)
     return left, right
+
+
+def _wraps(lines: Sequence[Row], at: int, pitch: float) -> bool:
+    """Whether line `at` goes on with the row above: it is closer than rows are, and not closer
+    still to the one below."""
+    before = lines[at][0].middle - lines[at - 1][0].middle
+    if before >= WRAPPED * pitch:
+        return False
+    alone = len(lines[at]) == 1 and at + 1 < len(lines)
+    return not alone or before <= lines[at + 1][0].middle - lines[at][0].middle
 
 
 def _both_valued(table: list[list[Cell]], placed: list[Cell]) -> bool:

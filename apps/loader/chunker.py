@@ -49,8 +49,7 @@ class _Chunker:
             return
         self.flush()
         if isinstance(block, Table):
-            for row in block.rows:
-                self._row(block, row)
+            self._rows(block)
             return
         while self._path and self._path[-1][0] >= block.level:
             self._path.pop()
@@ -75,7 +74,17 @@ class _Chunker:
             self._text = longer.strip()
             self._boxes += block.boxes
 
-    def _row(self, table: Table, row: TableRow) -> None:
+    def _rows(self, table: Table) -> None:
+        """A row with a label alone is no passage: it says what the rows below it are about."""
+        group = ""
+        for at, row in enumerate(table.rows):
+            is_label = len(row.cells) > 1 and row.cells[0] and not any(row.cells[1:])
+            if is_label and at + 1 < len(table.rows):
+                group = row.cells[0]
+            else:
+                self._row(table, row, group)
+
+    def _row(self, table: Table, row: TableRow, group: str) -> None:
         shown = " | ".join(row.cells)
         if table.header:
             shown = f"{' | '.join(table.header)}\n{shown}"
@@ -84,7 +93,10 @@ class _Chunker:
             metadata["header"] = table.header
         if table.title:
             metadata["table"] = table.title
-        self._emit("table_row", shown, _spoken(table, row), [row.box], metadata)
+        if group:
+            metadata["group"] = group
+        spoken = f"{table.title} {group} {_spoken(table, row)}"
+        self._emit("table_row", shown, spoken, [row.box], metadata)
 
     def _fits(self, text: str) -> bool:
         room = self._budget - len(self._context()) // 2
@@ -117,8 +129,7 @@ def _spoken(table: Table, row: TableRow) -> str:
         if cell:
             name = table.header[at] if table.header else ""
             parts.append(f"{name} {cell}" if name else cell)
-    said = f"{parts[0]}: {', '.join(parts[1:])}" if len(parts) > 1 else parts[0]
-    return f"{table.title} {said}".strip()
+    return f"{parts[0]}: {', '.join(parts[1:])}" if len(parts) > 1 else parts[0]
 
 
 def _by_page(boxes: Sequence[Box]) -> Iterator[Box]:

@@ -18,17 +18,14 @@ _DATES = (
     ),
     re.compile(r"(?P<n>[A-Z][a-z]{2,8})\.?\s+(?P<d>\d{1,2}),?\s+(?P<y>(?:19|20)\d\d)"),
 )
+_FILE_NAME = re.compile(r"\.[A-Za-z]{2,5}$")
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _LETTER = re.compile(r"[A-Za-z]")
 
 
 def title(pages: Sequence[Page], metadata: str, name: str) -> str:
     """The file's own title, or the largest line of the first page with text, or `name`."""
-    if (
-        metadata
-        and not metadata.lower().endswith((".pdf", ".doc", ".docx"))
-        and "�" not in metadata
-    ):
+    if metadata and not _FILE_NAME.search(metadata) and "�" not in metadata:
         return metadata[:TITLE_LETTERS]
     first = next((page for page in pages if page.segments), None)
     if first is None:

@@ -18,6 +18,17 @@ class Grid:
 
     xs: list[float]
     ys: list[float]
+    lines: list[Rectangle]
+
+    def span(self, piece: Segment) -> range:
+        """The columns that the cell of `piece` covers: from the line at its left to the one at
+        its right, of those that reach its height."""
+        x, y = (piece.x0 + piece.x1) / 2, piece.middle
+        here = [line[0] for line in self.lines if line[1] - NEAR <= y <= line[3] + NEAR]
+        left = max((edge for edge in here if edge <= x), default=self.xs[0])
+        right = min((edge for edge in here if edge > x), default=self.xs[-1])
+        first = bisect_right(self.xs, left + NEAR)
+        return range(first, max(first + 1, bisect_right(self.xs, right - NEAR) + 1))
 
     def contains(self, piece: Segment) -> bool:
         """Whether the middle of `piece` lies inside."""
@@ -41,7 +52,7 @@ def grids(page: Page) -> list[Grid]:
             and line[0] < xs[-1] - NEAR
         ]
         ys = _merged([top, bottom, *((line[1] + line[3]) / 2 for line in bars)])
-        found.append(Grid(xs, ys))
+        found.append(Grid(xs, ys, edges))
     return found
 
 
@@ -68,12 +79,16 @@ Cell = list[Segment]
 
 
 def cells(grid: Grid, pieces: Sequence[Segment]) -> list[list[Cell]]:
-    """The pieces by band and column; columns and bands without any text are left out."""
+    """The pieces by band and column; columns and bands without any text are left out. A cell over
+    several columns is the same list in each."""
     bands: dict[int, dict[int, Cell]] = {}
     for piece in pieces:
-        band = bisect_right(grid.ys, piece.middle)
-        column = bisect_right(grid.xs, (piece.x0 + piece.x1) / 2)
-        bands.setdefault(band, {}).setdefault(column, []).append(piece)
+        band = bands.setdefault(bisect_right(grid.ys, piece.middle), {})
+        first, *more = grid.span(piece)
+        cell = band.setdefault(first, [])
+        cell.append(piece)
+        for column in more:
+            band.setdefault(column, cell)
     used = sorted({column for band in bands.values() for column in band})
     table: list[list[Cell]] = []
     for at in sorted(bands):

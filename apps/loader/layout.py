@@ -79,18 +79,24 @@ def _insert(
 
 
 def _table(page: Page, table: list[list[Cell]]) -> Table:
-    texts = [[_text(cell) for cell in row] for row in table]
+    texts = [_texts(row) for row in table]
     made = [
         TableRow(text, page.box([piece for cell in row for piece in cell]))
         for text, row in zip(texts, table, strict=True)
     ]
-    head = _header_rows(texts)
-    header = [
-        " ".join(filter(None, (row[column] for row in texts[:head]))).strip()
-        for column in range(len(texts[0]))
-    ]
     whole = page.box([piece for row in table for cell in row for piece in cell])
-    return Table(header if head else [], made[head:], whole)
+    head = _header_rows(texts)
+    title = texts[0][0] if head > 1 and not any(texts[0][1:]) else ""
+    header = [
+        " ".join(dict.fromkeys(filter(None, (_text(row[at]) for row in table[bool(title) : head]))))
+        for at in range(len(texts[0]))
+    ]
+    return Table(header if head else [], made[head:], whole, title)
+
+
+def _texts(row: list[Cell]) -> list[str]:
+    """The cells' texts; one over several columns counts in the first of them."""
+    return ["" if at and cell is row[at - 1] else _text(cell) for at, cell in enumerate(row)]
 
 
 def _text(cell: Cell) -> str:

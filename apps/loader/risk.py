@@ -31,6 +31,7 @@ _LABELS = {
 }
 _NUMBER = re.compile(r"[(-]?\s*\d[\d,]*(?:\.\d+)?\s*\)?\s*%?")
 _RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*[-–—~～至]\s*(\d+(?:\.\d+)?)")
+_END = re.compile(r"([≤<≥>])=?\s*(\d+(?:\.\d+)?)")
 _RESULT = re.compile(r"结果|检测值|result|value", re.IGNORECASE)
 _REFERENCE = re.compile(r"参考|reference", re.IGNORECASE)
 
@@ -60,7 +61,7 @@ def summary(blocks: Iterable[Block]) -> dict[str, Any]:
 
 def number(text: str) -> Decimal | None:
     """The number a cell holds, in brackets negative, a percentage as a part of 1."""
-    plain = searchable(text)
+    plain = searchable(text).rstrip(" ↑↓*")
     if not _NUMBER.fullmatch(plain):
         return None
     negative = plain.startswith(("(", "-"))
@@ -128,15 +129,27 @@ def _outside(table: Table, row: TableRow) -> dict[str, Any] | None:
     if result is None or reference is None:
         return None
     value = number(row.cells[result])
-    bounds = _RANGE.search(searchable(row.cells[reference]))
-    if value is None or bounds is None:
+    if value is None:
         return None
-    low, high = Decimal(bounds[1]), Decimal(bounds[2])
-    if low <= value <= high:
+    low, high = _bounds(searchable(row.cells[reference]))
+    if low is not None and value < low:
+        flag = "low"
+    elif high is not None and value > high:
+        flag = "high"
+    else:
         return None
-    flag = "low" if value < low else "high"
     text = " ".join(row.cells)
     return {"label": row.cells[0], "flag": flag, "text": text, "box": asdict(row.box)}
+
+
+def _bounds(text: str) -> tuple[Decimal | None, Decimal | None]:
+    """The reference range, open at an end that is not stated."""
+    if found := _RANGE.search(text):
+        return Decimal(found[1]), Decimal(found[2])
+    if found := _END.search(text):
+        bound = Decimal(found[2])
+        return (bound, None) if found[1] in "≥>" else (None, bound)
+    return None, None
 
 
 def _column(table: Table, form: re.Pattern[str]) -> int | None:

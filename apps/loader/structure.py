@@ -106,9 +106,9 @@ def _add_table(found: list[Block], table: Table, first: bool) -> None:
         found.pop()
         if not _UNIT.match(text):
             break
-    if not lines and found and isinstance(found[-1], Heading):
-        lines = [found[-1].text]
-    table.title = " ".join(lines)
+    if all(map(_UNIT.match, lines)) and found and isinstance(found[-1], Heading):
+        lines.insert(0, found[-1].text)
+    table.title = " ".join(filter(None, (*lines, table.title)))
     found.append(table)
 
 
