@@ -7,7 +7,7 @@ from statistics import median
 from apps.loader.cells import is_value
 from apps.loader.grid import Cell
 from apps.loader.page import Segment
-from apps.loader.rows import Row, joined
+from apps.loader.rows import WIDE, Row, joined
 
 FAR = 2.6
 """Times the type's height: rows farther apart are no longer one table."""
@@ -17,8 +17,6 @@ EVEN = 1.25
 """Times: distances of rows that differ less are equal."""
 PROSE = 45
 """Characters: cells that are longer on average are running text."""
-WIDE = 0.25
-"""Part of the page: two columns whose lines are wider are running text."""
 
 Interval = tuple[float, float]
 
@@ -106,9 +104,9 @@ def cells(lines: Sequence[Row]) -> list[list[Cell]] | None:
 
 def prose(
     lines: Sequence[Row], start: int, end: int, width: float
-) -> tuple[list[Row], list[Row]] | None:
-    """Two columns of running text in `lines[start:end]` and what follows on: the left one and
-    the right one, the longer of which says how many lines they take. None if it is a table."""
+) -> tuple[list[Row], list[Row], int] | None:
+    """Two columns of running text in `lines[start:end]` and what follows on: the left one, the
+    right one, and where they end. None if it is a table."""
     columns = _columns(lines[start:end])
     if len(columns) != 2 or end - start < 2:
         return None
@@ -127,7 +125,7 @@ def prose(
         if any(is_value(piece.text) for piece in side):
             return None
     left, right = ([[piece] for piece in side] for side in sides)
-    return left, right
+    return left, right, end
 
 
 def _wraps(lines: Sequence[Row], at: int, pitch: float) -> bool:

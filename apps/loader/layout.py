@@ -36,10 +36,9 @@ def _flow(page: Page, flow: Sequence[Row]) -> list[tuple[float, Line | Table]]:
         if start < at:
             continue
         if columns := aligned.prose(flow, start, end, page.width):
-            end = start + max(map(len, columns))
-            items += _lines(page, flow[at:start])
-            items += [item for column in columns for item in _lines(page, column)]
-            at = end
+            left, right, until = columns
+            items += _lines(page, flow[at:start]) + _lines(page, left) + _lines(page, right)
+            at = until
             continue
         table = aligned.cells(flow[start:end])
         if table is not None:

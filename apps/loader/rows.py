@@ -1,8 +1,8 @@
 """Joins pieces of text to lines by where they stand, and lines to the order of reading. Pure."""
 
 import re
-from collections.abc import Iterable, Sequence
-from statistics import median
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from apps.loader.page import Page, Segment
 
@@ -11,6 +11,8 @@ Row = list[Segment]
 
 _CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 MIN_COLUMN_ROWS = 3
+WIDE = 0.25
+"""Part of the page: columns whose lines are wider are running text."""
 
 
 def rows(segments: Iterable[Segment]) -> list[Row]:
@@ -35,58 +37,71 @@ def _level(one: Segment, other: Segment) -> bool:
 
 
 def flows(page: Page, segments: Sequence[Segment]) -> list[list[Row]]:
-    """The page's rows in the order of reading: one flow, or more where text stands in columns.
-
-    What crosses the gutter between two columns ends both of them.
-    """
-    everything = rows(segments)
-    gutter = _gutter(page, segments) if len(everything) >= 2 * MIN_COLUMN_ROWS else None
-    if gutter is None:
-        return [everything]
-    result: list[list[Row]] = []
-    band: list[Segment] = []
-    for row in everything:
-        if any(piece.x0 < gutter < piece.x1 for piece in row):
-            result += [*_columns(band, gutter), [row]]
-            band = []
-        else:
-            band += row
-    return [flow for flow in [*result, *_columns(band, gutter)] if flow]
+    """The page's rows in the order of reading: one flow, or more where text stands in columns:
+    then what is above them, the left one, the right one, and what is below."""
+    band = _band(page, segments)
+    if band is None:
+        return [rows(segments)] if segments else []
+    inside = [piece for piece in segments if band.top <= piece.middle <= band.bottom]
+    above = [piece for piece in segments if piece.middle < band.top]
+    below = [piece for piece in segments if piece.middle > band.bottom]
+    left = [piece for piece in inside if piece.x0 < band.gutter]
+    right = [piece for piece in inside if piece.x0 >= band.gutter]
+    return [*flows(page, above), rows(left), rows(right), *flows(page, below)]
 
 
-def _gutter(page: Page, segments: Sequence[Segment]) -> float | None:
-    """The x between two columns of prose, if there are two."""
-    if any(0.3 * page.width < column[0] < 0.7 * page.width for column in page.columns):
-        return None
-    candidates = sorted({round(piece.x0) - 3 for piece in segments if piece.x0 > page.width * 0.3})
-    for x in candidates:
-        if x > page.width * 0.7:
-            break
-        left = [piece for piece in segments if piece.x1 <= x + 2]
-        right = [piece for piece in segments if piece.x0 >= x]
-        if _is_prose(left, page.width) and _is_prose(right, page.width):
-            crossing = len(segments) - len(left) - len(right)
-            if crossing <= 0.3 * len(segments):
-                return float(x)
+class _Band(NamedTuple):
+    """A part of the page with text at both sides of `gutter` and nothing across."""
+
+    top: float
+    bottom: float
+    gutter: float
+
+
+def _band(page: Page, segments: Sequence[Segment]) -> _Band | None:
+    """The uppermost two columns of running text, if there are such."""
+    width = page.width
+    starts = [
+        piece for piece in segments if piece.x0 > 0.35 * width and _is_wide_prose(piece, width)
+    ]
+    for run in _runs(starts):
+        gutter = min(piece.x0 for piece in run) - 2
+        top, bottom = min(piece.y0 for piece in run), max(piece.y1 for piece in run)
+        left = [piece for piece in segments if piece.x1 <= gutter and top <= piece.middle <= bottom]
+        wide = [piece for piece in left if _is_wide_prose(piece, width)]
+        if len(wide) < MIN_COLUMN_ROWS or 2 * len(wide) < len(left):
+            continue
+        # The longer column may end a line or two after the other.
+        for piece in sorted(segments, key=lambda piece: piece.y0):
+            if piece.x1 > gutter or piece.y1 <= bottom:
+                continue
+            reach = 1.0 if _is_wide_prose(piece, width) else 0.5
+            if piece.y0 - bottom < reach * (piece.y1 - piece.y0):
+                bottom = piece.y1
+        across = [p for p in segments if p.x0 < gutter < p.x1 and top <= p.middle <= bottom]
+        if not across:
+            return _Band(top, bottom, gutter)
     return None
 
 
-def _is_prose(pieces: Sequence[Segment], width: float) -> bool:
-    """Whether the pieces look like a column of running text and not like one of a table."""
-    if len(pieces) < MIN_COLUMN_ROWS:
-        return False
-    wide = median(piece.x1 - piece.x0 for piece in pieces) > 0.25 * width
-    letters = sum(len(piece.text) for piece in pieces)
-    digits = sum(character.isdigit() for piece in pieces for character in piece.text)
-    return wide and digits < 0.2 * letters
+def _runs(pieces: Iterable[Segment]) -> Iterator[list[Segment]]:
+    """Pieces that begin at one x and follow each other, from the top down."""
+    columns: dict[int, list[Segment]] = {}
+    for piece in sorted(pieces, key=lambda piece: piece.y0):
+        columns.setdefault(round(piece.x0 / 4), []).append(piece)
+    for column in columns.values():
+        run = column[:1]
+        for piece in column[1:]:
+            if piece.y0 - run[-1].y1 > 2 * (piece.y1 - piece.y0):
+                yield run
+                run = []
+            run.append(piece)
+        yield run
 
 
-def _columns(band: Sequence[Segment], gutter: float) -> list[list[Row]]:
-    left = rows(piece for piece in band if piece.x1 <= gutter + 2)
-    right = rows(piece for piece in band if piece.x1 > gutter + 2)
-    if min(len(left), len(right)) < 2:
-        return [rows(band)]
-    return [left, right]
+def _is_wide_prose(piece: Segment, width: float) -> bool:
+    digits = sum(map(str.isdigit, piece.text))
+    return piece.x1 - piece.x0 > WIDE * width and digits < 0.2 * len(piece.text)
 
 
 def joined(row: Row) -> str:

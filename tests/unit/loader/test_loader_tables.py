@@ -5,6 +5,7 @@ from pathlib import Path
 import pymupdf
 import pytest
 
+from apps.loader.blocks import Heading, Paragraph
 from apps.loader.cells import is_value
 from tests.unit.loader.pdfs import cells, lines, put, read_pages, tables
 
@@ -151,3 +152,25 @@ def test_values_with_units_and_wide_digits_are_known(text: str) -> None:
 )
 def test_labels_and_years_are_no_values(text: str) -> None:
     assert not is_value(text)
+
+
+def test_columns_whose_lines_do_not_stand_level_are_read_one_after_the_other(
+    tmp_path: Path,
+) -> None:
+    """Above a table, as a browser sets them: the left one is longer and begins lower."""
+    left = [f"left line {at} goes on about the cover of the policy" for at in "abcdef"]
+    right = [f"right line {at} goes on about claims and refunds" for at in "abcd"]
+
+    def draw(page: pymupdf.Page) -> None:
+        page.insert_text((60, 170), "Quarterly figures", fontsize=18)
+        for at, text in enumerate(left):
+            page.insert_text((60, 206 + 13 * at), text, fontsize=9)
+        for at, text in enumerate(right):
+            page.insert_text((310, 200 + 13 * at), text, fontsize=9)
+        draw_ruled(page, SHEET, 340)
+
+    reading = read_pages(tmp_path, draw)
+    texts = [block.text for block in reading.blocks if isinstance(block, Heading | Paragraph)]
+    assert " ".join(texts) == " ".join(["Quarterly figures", *left, *right])
+    (table,) = tables(reading.blocks)
+    assert cells(table) == SHEET[1:]
