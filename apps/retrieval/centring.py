@@ -35,9 +35,9 @@ def centred(vector: F32, mean: F32 | None, what: str = "the vector") -> F32:
     return unit(vector if mean is None else vector - mean, what)
 
 
-def shrunk(mean: F32, count: int) -> F32:
-    """The mean of `count` vectors, trusted as far as their number deserves."""
-    return (mean * np.float32(count / (count + FEW))).astype(np.float32)
+def trust(count: int) -> np.float32:
+    """How much the mean of `count` vectors counts, from 0 to 1."""
+    return np.float32(count / (count + FEW))
 
 
 def middle(mean: F32, asked: F32) -> F32:
@@ -89,9 +89,12 @@ def recentre(connection: Connection, model: str, asked: Mapping[str, F32]) -> di
         space = spaces.claim(connection, model)
         known = means(connection, model)
         fresh = _fresh(connection, model)
+        # Questions are not moved further than passages are.
+        part = trust(max((count for _, count in fresh.values()), default=0))
         moved = {}
-        for language, question in asked.items():
-            mean = fresh.get(language, np.zeros_like(question))
+        for language, general in asked.items():
+            raw, count = fresh.get(language, (np.zeros_like(general), 0))
+            mean, question = raw * trust(count), general * part
             old = known.get(language)
             stays = old is not None and float(np.linalg.norm(mean - old)) < MOVED
             _keep(connection, model, language, old if stays and old is not None else mean, question)
@@ -113,7 +116,8 @@ def _keep(connection: Connection, model: str, language: str, mean: F32, asked: F
     )
 
 
-def _fresh(connection: Connection, model: str) -> dict[str, F32]:
+def _fresh(connection: Connection, model: str) -> dict[str, tuple[F32, int]]:
+    """{language: the mean of its passages and their number}."""
     with connection.cursor(binary=True) as cursor:
         rows = cursor.execute(
             "SELECT v.language, pgvector.avg(e.raw), count(*)"
@@ -121,9 +125,7 @@ def _fresh(connection: Connection, model: str) -> dict[str, F32]:
             " WHERE e.model = %s AND e.owner = '' GROUP BY v.language",
             (model,),
         ).fetchall()
-    return {
-        str(language): shrunk(unpacked(mean), int(str(count))) for language, mean, count in rows
-    }
+    return {str(language): (unpacked(mean), int(str(count))) for language, mean, count in rows}
 
 
 def _move(connection: Connection, space: spaces.Space, language: str, mean: F32) -> int:

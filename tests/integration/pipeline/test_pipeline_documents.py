@@ -36,19 +36,19 @@ def test_a_document_question_cites_the_passage_with_page_and_box(
 
 
 @pytest.mark.parametrize(
-    ("customer", "query", "words"),
-    [
-        ("s-en", "Please explain my lab report", "LDL cholesterol strains the blood vessels"),
-        ("s-zh", "请帮我解读化验单", "低密度脂蛋白胆固醇偏高会长期增加血管负担"),
-    ],
+    ("customer", "query"),
+    [("s-en", "Please explain my lab report"), ("s-zh", "请帮我解读化验单")],
 )
 def test_a_lab_report_cites_what_explains_its_values(
-    pipeline: Any, postgres: Any, customer: str, query: str, words: str
+    pipeline: Any, postgres: Any, customer: str, query: str
 ) -> None:
     store(postgres)
     reply = pipeline.ask(query, postgres.assertion(customer))
     assert (reply["intent"], reply["status"]) == ("lab_report", "ok")
-    assert any(words in one["quote"] for one in reply["citations"])
+    # Both say the same, and the nearer one is cited, whatever its language.
+    ldl = ("LDL cholesterol strains the blood vessels", "低密度脂蛋白胆固醇偏高会长期增加血管负担")
+    quotes = " ".join(one["quote"] for one in reply["citations"])
+    assert any(words in quotes for words in ldl)
     assert all(one["page"] >= 2 and one["boxes"] for one in reply["citations"])
     assert reply["facts"]
 
