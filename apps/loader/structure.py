@@ -82,7 +82,9 @@ def _add_line(found: list[Block], line: Line, first: bool) -> None:
         if not same_page or first or line.gap == inf:
             goes_on = not ended
         else:
-            goes_on = line.gap < 0.45 * line.size and not (ended and last.short)
+            close = line.gap < 0.45 * line.size and not (ended and last.short)
+            # A full line in the middle of a sentence goes on, however wide the lines are set.
+            goes_on = close or (line.gap < 0.9 * line.size and not ended and not last.short)
         if goes_on:
             last.text = continued(last.text, line.text)
             last.boxes.append(line.box)

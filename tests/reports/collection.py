@@ -8,6 +8,7 @@ from apps.loader.samples import paper
 from apps.loader.samples.library import library
 from apps.loader.samples.report import Report
 from tests.reports import browser_paper, fpdf_paper, reportlab_paper
+from tests.reports.quarterly import quarterly
 
 Print = Callable[[Report, Path, int], None]
 
@@ -29,7 +30,7 @@ class Printed:
 
 
 def printed(folder: Path, per_printer: int) -> Iterator[Printed]:
-    """`per_printer` reports from each printer, Chinese and English in turn; files that are in
+    """At least two reports from each printer, Chinese and English in turn; files that are in
     `folder` already are kept."""
     folder.mkdir(parents=True, exist_ok=True)
     chinese = [report for report in library() if report.language == "zh"]
@@ -37,7 +38,11 @@ def printed(folder: Path, per_printer: int) -> Iterator[Printed]:
     mixed = [report for pair in zip(chinese, english, strict=False) for report in pair]
     for shift, (printer, write) in enumerate(PRINTERS.items()):
         for at in range(per_printer):
-            report = mixed[(at + 3 * shift) % len(mixed)]
+            # The last two are the long ones.
+            long = at - per_printer + 2
+            report = (
+                quarterly(("zh", "en")[long]) if long >= 0 else mixed[(at + 3 * shift) % len(mixed)]
+            )
             path = folder / f"{printer}-{report.name}.pdf"
             if not path.exists():
                 part = path.with_suffix(".part")

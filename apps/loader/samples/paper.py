@@ -31,8 +31,7 @@ class _Printer:
         self.paper = pymupdf.open()
         self._report = report
         # The built-in Helvetica knows the characters of Latin 1 alone: its file knows more.
-        self._sans = pymupdf.Font("helv") if report.language == "en" else None
-        self._name = "sans" if self._sans else "china-s"
+        self._sans = pymupdf.Font("helv")
         self._y = 0.0
 
     def cover(self) -> None:
@@ -112,17 +111,21 @@ class _Printer:
                 lines.append(piece)
         return lines
 
+    def _name(self, text: str) -> str:
+        """The font for `text`: the Chinese one has Latin letters and digits twice as wide."""
+        return "sans" if self._report.language == "en" or text.isascii() else "china-s"
+
     def _width(self, text: str, size: float) -> float:
-        if self._sans:
+        if self._name(text) == "sans":
             return float(self._sans.text_length(text, size))
-        return float(pymupdf.get_text_length(text, self._name, size))
+        return float(pymupdf.get_text_length(text, "china-s", size))
 
     def _line(self, text: str, size: float, x: float, step: float) -> None:
         self._put(self._page, text, size, x, self._y + size)
         self._y += step
 
     def _put(self, page: pymupdf.Page, text: str, size: float, x: float, y: float) -> None:
-        page.insert_text((x, y), text, fontsize=size, fontname=self._name)
+        page.insert_text((x, y), text, fontsize=size, fontname=self._name(text))
 
     def _room(self, height: float) -> None:
         if self._y + height > HEIGHT - 60:
@@ -130,6 +133,5 @@ class _Printer:
 
     def _turn(self) -> None:
         self._page = self.paper.new_page(width=WIDTH, height=HEIGHT)
-        if self._sans:
-            self._page.insert_font(self._name, fontbuffer=self._sans.buffer)
+        self._page.insert_font("sans", fontbuffer=self._sans.buffer)
         self._y = MARGIN

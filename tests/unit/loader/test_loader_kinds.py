@@ -5,8 +5,9 @@ from pathlib import Path
 import pymupdf
 
 from apps.loader.blocks import Paragraph
-from tests.unit.loader.pdfs import lines, put, read_pages
+from tests.unit.loader.pdfs import lines, put, read_pages, tables
 from tests.unit.loader.test_loader_reading import picture
+from tests.unit.loader.test_loader_tables import SHEET, draw_plain
 
 PROSE = ["The insurer pays the costs of treatment in hospital.", "It pays within five days."]
 
@@ -98,3 +99,12 @@ def test_a_line_near_the_edge_that_does_not_return_is_read(tmp_path: Path) -> No
 
     reading = read_pages(tmp_path, draw, prose, prose)
     assert any("very top" in block.text for block in reading.blocks if isinstance(block, Paragraph))
+
+
+def test_the_head_of_a_table_at_the_edge_of_each_page_is_no_running_head(tmp_path: Path) -> None:
+    def draw(page: pymupdf.Page) -> None:
+        draw_plain(page, [SHEET[0], *SHEET[1:]], 60)
+
+    reading = read_pages(tmp_path, draw, draw, draw)
+    (table,) = tables(reading.blocks)
+    assert (table.header, len(table.rows)) == (SHEET[0], 12)

@@ -174,3 +174,16 @@ def test_columns_whose_lines_do_not_stand_level_are_read_one_after_the_other(
     assert " ".join(texts) == " ".join(["Quarterly figures", *left, *right])
     (table,) = tables(reading.blocks)
     assert cells(table) == SHEET[1:]
+
+
+def test_a_full_line_in_the_middle_of_a_sentence_goes_on_however_wide_it_is_set(
+    tmp_path: Path,
+) -> None:
+    def draw(page: pymupdf.Page) -> None:
+        lines(page, ["第三季度的赔款多于第二季度，因为医院比过去更早寄出账单，"], y=200)
+        lines(page, ["平台也让客户更容易提交申请，处理时间缩短了一天，客户满意"], y=220)
+        lines(page, ["度有所提高。"], y=240)
+
+    (block,) = read_pages(tmp_path, draw).blocks
+    assert isinstance(block, Paragraph)
+    assert block.text.endswith("客户满意度有所提高。")
