@@ -16,7 +16,8 @@ START_CLUSTER := @echo "using the cluster of KUBECONFIG=$(KUBECONFIG)"
 endif
 
 .PHONY: help packages run up demo down check test unit integration cluster images verify-images \
-        lock format bench-split bench-undo bench-engine bench-logits bench-attention bench-pool fuzz
+        lock format bench-split bench-undo bench-engine bench-logits bench-attention bench-pool bench-loader bench-embed \
+        bench-retrieval bench-questions fuzz
 
 help: ## what each target does
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -88,6 +89,19 @@ bench-pool: packages ## how well 1,000 mixed sessions use the KV pool, beside a 
 
 bench-attention: packages ## block-wise attention against the unblocked form, 128 to 8,192 tokens
 	$(PYTHON) -m tests.bench.attention
+
+bench-embed: packages ## the embedder beside plain ONNX Runtime and the package's C engine (15 minutes)
+	$(PYTHON) -m tests.bench.embed
+
+bench-loader: packages tests/.packages ## rows, numbers and order of 80 printed reports, beside pdfplumber and pymupdf4llm
+	$(PYTHON) -m tests.bench.loader
+
+ROWS := 100000
+bench-retrieval: packages ## filtered search of ROWS=100000 chunks beside FAISS and Qdrant's engine
+	$(PYTHON) -m tests.bench.retrieval --rows $(ROWS)
+
+bench-questions: packages ## do questions find their passages, in both languages and across?
+	$(PYTHON) -m tests.bench.ask
 
 RUNS := 100000
 fuzz: packages ## RUNS=100000 runs of each fuzz target: GGUF, tokeniser, detokeniser, stop strings

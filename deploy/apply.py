@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from deploy import addresses, lanes, leftovers, migration, setup, waits
+from deploy import addresses, jobs, lanes, leftovers, setup, waits
 from deploy.cluster.errors import ClusterError
 from deploy.cluster.steps import step
 from deploy.errors import ApplyError
@@ -27,6 +27,7 @@ from rollout.render import Manifest, RenderError, render
 
 ROOT = Path(__file__).parent.parent
 MIGRATE_OVERLAY = "deploy/overlays/migrate"
+LOAD_OVERLAY = "deploy/overlays/load"
 
 
 def main(words: list[str] | None = None) -> int:
@@ -55,11 +56,13 @@ def apply(wished: Target, overlay: str, lane: str | None) -> str:
     kubectl = Kubectl(wished.kubeconfig)
     with step(f"render {overlay}"):
         check_registry(wished)
-        platform, (job,) = render(ROOT, overlay), render(ROOT, MIGRATE_OVERLAY)
+        platform = render(ROOT, overlay)
+        (schema,), (documents,) = render(ROOT, MIGRATE_OVERLAY), render(ROOT, LOAD_OVERLAY)
         serving = lanes.serving_lane(kubectl)
         wanted = lane or serving or lanes.FIRST
         parts = render(ROOT, f"deploy/overlays/prod/{wanted}")
-        check(lint([*platform, job], "platform") + unmatched(ROOT, overlay) + examine(ROOT, wanted))
+        own = lint([*platform, schema, documents], "platform")
+        check(own + unmatched(ROOT, overlay) + examine(ROOT, wanted))
     with step("namespaces"):
         kubectl.apply([item for item in platform if item["kind"] == "Namespace"], setup.MANAGER)
     with step("secrets and settings"):
@@ -71,7 +74,10 @@ def apply(wished: Target, overlay: str, lane: str | None) -> str:
         kubectl.apply(platform, setup.MANAGER)
     waits.ready(kubectl, early(waits.workloads(platform)))
     with step("migrate the database"):
-        migration.migrate(kubectl, migration.stamped(job, tokens), setup.MANAGER)
+        jobs.run(kubectl, jobs.stamped(schema, tokens), setup.MANAGER)
+    with step("load the sample reports"):
+        wished_load = jobs.stamped(documents, {})
+        jobs.run(kubectl, wished_load, setup.MANAGER, jobs.LOADED_WITHIN_S)
     if lane or serving is None:
         lanes.apply(kubectl, parts)
     if serving is None:

@@ -11,9 +11,10 @@ from rollout.render import Manifest
 
 CUSTOMERS = ("c-1001", "c-1002", "c-1003", "c-1004", "c-1005")
 SYNTHETIC = ("s-zh", "s-en")
-# A lane must not hold the password that may change the schema.
+# A lane must not hold the password that may change the schema, nor the one that may change
+# documents.
 LANE_KEYS = ("gateway", "assistant", "tickets", "assertion-key", "staff-token")
-DATA_KEYS = ("postgres", *LANE_KEYS)
+DATA_KEYS = ("postgres", "loader", *LANE_KEYS)
 
 Key = tuple[str, str]
 """Namespace and name of a Secret."""

@@ -1,13 +1,11 @@
 """How many threads compute, and on which CPUs."""
 
 import os
-from math import ceil
-from pathlib import Path
 
+from apps.cpus import available_cpus
 from apps.engine.errors import BadRequest
 
 MOST = 64
-_CGROUPS = Path("/sys/fs/cgroup")
 
 
 def default_threads() -> int:
@@ -19,9 +17,7 @@ def default_threads() -> int:
         if not (text.isascii() and text.isdigit()):
             raise BadRequest(f"ENGINE_THREADS is {text!r}; set it to a number from 1 to {MOST}")
         return checked(int(text))
-    visible = len(os.sched_getaffinity(0))
-    quotas = [quota for path in _own_cgroups() if (quota := read_quota(path / "cpu.max"))]
-    return min([visible, MOST, *map(ceil, quotas)])
+    return min(available_cpus(), MOST)
 
 
 def checked(threads: int) -> int:
@@ -29,15 +25,6 @@ def checked(threads: int) -> int:
     if not 1 <= threads <= MOST:
         raise BadRequest(f"{threads} threads (ENGINE_THREADS); choose 1 to {MOST}")
     return threads
-
-
-def read_quota(file: Path) -> float | None:
-    """CPUs that a `cpu.max` file allows; None if it sets no limit or is not there."""
-    try:
-        quota, period = file.read_text().split()
-        return int(quota) / int(period)
-    except (OSError, ValueError):
-        return None
 
 
 def exclusive_cpus(threads: int) -> tuple[int, ...]:
@@ -50,14 +37,3 @@ def exclusive_cpus(threads: int) -> tuple[int, ...]:
     if len(allowed) == threads and threads < (os.cpu_count() or 1):
         return tuple(allowed)
     return ()
-
-
-def _own_cgroups() -> list[Path]:
-    """This process's cgroup and those above it; a quota of any of them holds."""
-    try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        return [_CGROUPS]
-    own = next((line[3:] for line in lines if line.startswith("0::")), "/")
-    path = _CGROUPS / own.lstrip("/")
-    return [path, *(above for above in path.parents if above.is_relative_to(_CGROUPS))]

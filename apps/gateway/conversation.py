@@ -104,7 +104,14 @@ class Conversation:
         omitted = list(routed.omitted)
         if routed.prompt is not None and not self._free:
             omitted.append({"what": WORDS, "why": "too many answers are being written"})
-        yield Meta(routed.intent, routed.language, routed.facts, omitted, routed.ticket)
+        yield Meta(
+            routed.intent,
+            routed.language,
+            routed.facts,
+            omitted,
+            routed.ticket,
+            routed.citations,
+        )
         yield Delta(routed.text or degraded.text(routed.language))
         if routed.prompt is None or not self._free:
             yield Done(routed.status, routed.reason, omitted)
@@ -149,7 +156,10 @@ class Conversation:
         except PipelineFailed as error:
             status, reason = "degraded", str(error)
             omitted = [*omitted, {"what": WORDS, "why": str(error)}]
-        sources = [routed.text, asked.question.query, json.dumps(routed.facts, ensure_ascii=False)]
+        # Of a citation what is written there; where its box lies supports no number.
+        shown = [[one["page"], one.get("quote")] for one in routed.citations]
+        facts = json.dumps([routed.facts, shown], ensure_ascii=False)
+        sources = [routed.text, asked.question.query, facts]
         yield Done(status, reason, omitted, unsupported("".join(said), sources))
 
     def _left(self, asked: Asked) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from apps.gateway.part import Part
 from apps.gateway.recent import Recent
 from apps.gateway.refusal import Refusal
 
@@ -38,6 +39,10 @@ class DirectoryDown(Exception):
     """PostgreSQL did not answer; one line."""
 
 
+class TooMany(Exception):
+    """The customer has as many uploads under way as one may have."""
+
+
 @dataclass(frozen=True, slots=True)
 class Customer:
     """Who asks, the language they usually use, and whether they are synthetic."""
@@ -45,6 +50,16 @@ class Customer:
     id: str
     language: str
     synthetic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """How far a file is: bytes that are there, and `receiving`, `queued`, `loading`, `loaded` or
+    `failed`; then `error` says why."""
+
+    received: int
+    state: str
+    error: str
 
 
 class Directory:
@@ -109,6 +124,21 @@ class Directory:
             "choose a new session name at random and ask again",
         )
 
+    async def take_part(self, customer: str, part: Part, content: bytes) -> Uploaded:
+        """Keep the part of the customer's file. Raises Refusal (429) or DirectoryDown."""
+        try:
+            row = await self._row(
+                "SELECT received, state, error FROM documents.take_part(%s, %s, %s, %s, %s, %s)",
+                *(customer, part.name, part.sha256, part.size, part.start),
+                None if part.start is None else content,
+            )
+        except TooMany:
+            raise Refusal(
+                429, "too many uploads are under way", "wait until some are loaded"
+            ) from None
+        assert row is not None
+        return Uploaded(*row)
+
     async def ping(self) -> None:
         """Whether PostgreSQL answers. Raises DirectoryDown."""
         await self._row("SELECT 1")
@@ -125,6 +155,8 @@ class Directory:
             error = task.exception()
             if error is None:
                 return task.result()
+            if isinstance(error, psycopg.errors.ProgramLimitExceeded):
+                raise TooMany
             log.warning("customer database: %s", " ".join(str(error).split())[:200])
         # Cancelling may itself wait for the server, so nobody waits for the cancelling.
         task.cancel()

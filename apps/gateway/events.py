@@ -7,13 +7,15 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """Known before the first word. `facts`, `omitted` and `ticket` as the pipeline names them."""
+    """Known before the first word. `facts`, `citations`, `omitted` and `ticket` are as the
+    pipeline names them."""
 
     intent: str
     language: str
     facts: list[dict[str, Any]] = field(default_factory=list)
     omitted: list[dict[str, str]] = field(default_factory=list)
     ticket: dict[str, Any] | None = None
+    citations: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ def meta_fields(meta: Meta) -> dict[str, Any]:
         "language": meta.language,
         "ticket": meta.ticket,
         "facts": meta.facts,
+        "citations": meta.citations,
         "omitted": meta.omitted,
     }
 

@@ -17,6 +17,7 @@ from apps.gateway.request import headers_of
 log = logging.getLogger(__name__)
 
 CHAT = "/v1/chat"
+DOCUMENTS = "/v1/documents"
 
 
 class Front:

@@ -69,12 +69,19 @@ def bearer_token(headers: Mapping[str, str]) -> str:
     return token.strip()
 
 
-async def read_body(headers: Mapping[str, str], receive: Receive) -> bytes:
-    """The whole body. Raises Refusal (408, 413) or ClientGone."""
+async def read_body(
+    headers: Mapping[str, str],
+    receive: Receive,
+    *,
+    most: int = MAX_BODY_BYTES,
+    instead: str = "send a shorter question",
+) -> bytes:
+    """The whole body, of `most` bytes; `instead` is what to do with a longer one. Raises Refusal
+    (408, 413) or ClientGone."""
     announced = headers.get("content-length", "0")
-    if announced.isdigit() and int(announced) > MAX_BODY_BYTES:
+    if announced.isdigit() and int(announced) > most:
         await _discard(receive)
-        raise _too_long()
+        raise _too_long(most, instead)
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_TIMEOUT_S):
@@ -83,9 +90,9 @@ async def read_body(headers: Mapping[str, str], receive: Receive) -> bytes:
                 if message["type"] == "http.disconnect":
                     raise ClientGone
                 body += message.get("body", b"")
-                if len(body) > MAX_BODY_BYTES:
+                if len(body) > most:
                     await _discard(receive)
-                    raise _too_long()
+                    raise _too_long(most, instead)
                 if not message.get("more_body", False):
                     return bytes(body)
     except TimeoutError:
@@ -110,10 +117,10 @@ async def _discard(receive: Receive) -> None:
                     return
 
 
-def _too_long() -> Refusal:
+def _too_long(most: int, instead: str) -> Refusal:
     return Refusal(
         413,
-        f"the body is longer than {MAX_BODY_BYTES} bytes",
-        "send a shorter question",
+        f"the body is longer than {most} bytes",
+        instead,
         connection="close",
     )

@@ -13,7 +13,8 @@ class BadResult(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """Intent, the rendered answer, the facts behind it, and the prompt if words may follow."""
+    """Intent, the rendered answer, the facts and passages behind it, and the prompt if words may
+    follow."""
 
     intent: str
     language: str
@@ -21,6 +22,7 @@ class Routed:
     reason: str | None
     text: str
     facts: list[dict[str, Any]]
+    citations: list[dict[str, Any]]
     prompt: str | None
     omitted: list[dict[str, str]]
     ticket: dict[str, Any] | None
@@ -40,6 +42,7 @@ def read_result(result: str) -> Routed:
         "reason": routed.reason is None or isinstance(routed.reason, str),
         "text": isinstance(routed.text, str),
         "facts": _dicts(routed.facts) and all("name" in f and "value" in f for f in routed.facts),
+        "citations": _dicts(routed.citations) and all("page" in one for one in routed.citations),
         "prompt": routed.prompt is None or isinstance(routed.prompt, str),
         "omitted": _dicts(routed.omitted),
         "ticket": routed.ticket is None or _is_ticket(routed.ticket),

@@ -16,7 +16,8 @@ from apps.gateway.admin import AdminPort, admin_app
 from apps.gateway.chat import Chat
 from apps.gateway.conversation import Conversation
 from apps.gateway.directory import Directory, DirectoryDown
-from apps.gateway.front import CHAT, Front
+from apps.gateway.documents import Documents
+from apps.gateway.front import CHAT, DOCUMENTS, Front
 from apps.gateway.health import Health
 from apps.gateway.listener import Listener
 from apps.gateway.pipeline import Ended, Pipeline, PipelineFailed
@@ -85,7 +86,11 @@ class Service:
             assertion_key=settings.assertion_key,
         )
         front = Front(
-            {CHAT: ("POST", chat), **page_routes()},
+            {
+                CHAT: ("POST", chat),
+                DOCUMENTS: ("POST", Documents(self._directory)),
+                **page_routes(),
+            },
             self._health,
             Journal(settings.lane, samples),
             lane=settings.lane,

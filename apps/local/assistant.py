@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from apps.local.documents import Documents
 from apps.local.errors import LocalError
 from apps.local.service import Service
 from apps.local.state import Secrets, State
@@ -54,6 +55,9 @@ class Assistant:
             zip(("tickets", "grpc", "health", "metrics", "admin"), _free_ports(5), strict=True)
         )
         tickets = f"http://{HOST}:{ports['tickets']}"
+        documents = stack.enter_context(
+            Documents(self._state.folder / "reports", database["loader"], self._state.log("loader"))
+        )
         self._run(
             stack,
             "tickets",
@@ -87,6 +91,8 @@ class Assistant:
             },
             f"http://{HOST}:{ports['admin']}/readyz",
         )
+        self._run(stack, "loader.uploads", {"DATABASE_URL": database["loader"]}, "")
+        self._say(f"reports: {documents.wait()}")
         self.tickets_url = tickets
 
     def _database(self, stack: ExitStack) -> dict[str, str]:

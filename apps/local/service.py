@@ -22,7 +22,10 @@ _LIBC = ctypes.CDLL(None)
 
 
 class Service:
-    """`python -m apps.NAME` with `settings` added to the environment, logging to `log`."""
+    """`python -m apps.NAME` with `settings` added to the environment, logging to `log`.
+
+    `ready` is the URL that says so, "" for a part that serves no port.
+    """
 
     def __init__(self, name: str, settings: Mapping[str, str], ready: str, log: Path) -> None:
         self.name = name
@@ -38,13 +41,14 @@ class Service:
                 stderr=subprocess.STDOUT,
                 # Ctrl-C is for us alone: we stop the parts in order.
                 start_new_session=True,
-                preexec_fn=_stop_with_parent,
+                preexec_fn=stop_with_parent,
             )
 
     def wait(self) -> None:
         """Return when the service says that it is ready; raises LocalError."""
         end = time.monotonic() + READY_TIMEOUT_S
-        while not _ok(self._ready):
+        self.check()
+        while self._ready and not _ok(self._ready):
             self.check()
             if time.monotonic() > end:
                 late = f"is not ready after {READY_TIMEOUT_S:g} s"
@@ -77,5 +81,6 @@ def _ok(url: str) -> bool:
         return False
 
 
-def _stop_with_parent() -> None:
+def stop_with_parent() -> None:
+    """For a child process: end when the parent does, however that ends."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -4,7 +4,7 @@ import fcntl
 import json
 import os
 import secrets
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -53,17 +53,19 @@ class State:
         """(the kept secrets, False), or (new ones, True) when there were none."""
         path = self.folder / "secrets.json"
         try:
-            return Secrets(**json.loads(path.read_text())), False
+            kept = Secrets(**json.loads(path.read_text()))
+            # A newer version may know a role that the one which made the file did not.
+            passwords = {**Secrets.fresh().passwords, **kept.passwords}
         except FileNotFoundError:
-            pass
+            new = Secrets.fresh()
+            _write(path, new)
+            return new, True
         except (ValueError, TypeError):
             raise LocalError(f"{path} is damaged; remove {self.folder} to start afresh") from None
-        new = Secrets.fresh()
-        part = path.with_suffix(".part")
-        with open(part, "w", opener=_private) as file:
-            json.dump(asdict(new), file, indent=1)
-        part.replace(path)
-        return new, True
+        if passwords != kept.passwords:
+            kept = replace(kept, passwords=passwords)
+            _write(path, kept)
+        return kept, False
 
     def log(self, name: str) -> Path:
         """Where the service `name` writes; each run begins it anew."""
@@ -85,6 +87,13 @@ def _lock(path: Path) -> IO[str]:
             f"another run uses {path.parent}; stop it, or choose another folder with --state"
         ) from None
     return file
+
+
+def _write(path: Path, secrets: Secrets) -> None:
+    part = path.with_suffix(".part")
+    with open(part, "w", opener=_private) as file:
+        json.dump(asdict(secrets), file, indent=1)
+    part.replace(path)
 
 
 def _private(path: str, flags: int) -> int:

@@ -12,8 +12,9 @@ TIMEOUT_S = 10.0
 _INPUTS: dict[str, dict[str, str]] = {
     "preprocess": {"query": "hello"},
     "intent": {"text": "hello"},
+    "embed": {"text": "hello", "kind": "query"},
     "assistant": {"query": "hello", "assertion": "", "message_id": "", "request_id": "probe"},
-    "retrieve": {"assertion": "", "intent": "other", "language": "en"},
+    "retrieve": {"assertion": "", "intent": "other", "language": "en", "text": ""},
     "ticket": {"assertion": "", "message_id": "", "query": "", "language": "en"},
     "answer": {"prompt": "Hi"},
 }
@@ -68,7 +69,9 @@ class Prober:
 def _tensors(model: str) -> list[Any]:
     tensors = []
     for name, value in _INPUTS[model].items():
-        tensor = triton.InferInput(name, [1], "BYTES")
-        tensor.set_data_from_numpy(np.array([value.encode()], np.object_))
+        # Of these models only `embed` takes several texts at once.
+        shape = [1, 1] if model == "embed" else [1]
+        tensor = triton.InferInput(name, shape, "BYTES")
+        tensor.set_data_from_numpy(np.array([value.encode()], np.object_).reshape(shape))
         tensors.append(tensor)
     return tensors

@@ -6,11 +6,19 @@ The customer's words are left out: they could only tell the model to do somethin
 from collections.abc import Sequence
 
 from apps.pipeline.analytes import about
+from apps.pipeline.citation import Citation, shortened
 from apps.pipeline.reply import Fact
 
+_MAX_PASSAGE_CHARS = 240
 
-def prompt_for(intent: str, facts: Sequence[Fact]) -> str:
-    """A prompt of less than 100 tokens: reading it is what the first word waits for."""
+
+def prompt_for(intent: str, facts: Sequence[Fact], citations: Sequence[Citation] = ()) -> str:
+    """A prompt of about 100 tokens: reading it is what the first word waits for."""
+    if intent == "document_question":
+        return (
+            f"Passage: {shortened(citations[0].quote, _MAX_PASSAGE_CHARS)}\n"
+            "Say in one short, friendly sentence without numbers what this passage is about."
+        )
     known = _balance(facts) if intent == "insurance_balance" else _laboratory(facts)
     return (
         f"Facts: {known}\n"

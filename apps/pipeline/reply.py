@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from apps.pipeline.citation import Citation
+
 
 @dataclass(frozen=True)
 class Fact:
@@ -34,6 +36,7 @@ class Reply:
     reason: str | None = None
     text: str = ""
     facts: list[Fact] = field(default_factory=list)
+    citations: list[Citation] = field(default_factory=list)
     prompt: str | None = None
     omitted: list[dict[str, str]] = field(default_factory=list)
     ticket: dict[str, Any] | None = None
@@ -50,4 +53,8 @@ class Reply:
     def json(self) -> dict[str, Any]:
         """The object for `result`."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**fields, "facts": [fact.json() for fact in self.facts]}
+        return {
+            **fields,
+            "facts": [fact.json() for fact in self.facts],
+            "citations": [citation.json() for citation in self.citations],
+        }

@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from apps.pipeline.citation import Citation
 from apps.pipeline.failure import Unavailable
 from apps.pipeline.prompt import prompt_for
 from apps.pipeline.render import Renderer
 from apps.pipeline.reply import Fact, Reply
 from apps.pipeline.text import MAX_CHARS, Query, language_of
 
-_FACTS = ("insurance_balance", "lab_report")
+_LOOKED_UP = ("insurance_balance", "lab_report", "document_question")
 # The language that the packaged model was trained on.
 _MODEL_KNOWS = "en"
 
@@ -65,7 +66,7 @@ class Router:
                             "language": message.language,
                         },
                     )
-            elif reply.intent in _FACTS:
+            elif reply.intent in _LOOKED_UP:
                 with self._stage(reply, "retrieve"):
                     found = call(
                         "retrieve",
@@ -73,11 +74,13 @@ class Router:
                             "assertion": assertion,
                             "intent": reply.intent,
                             "language": message.language,
+                            "text": message.written,
                         },
                     )
                 reply.facts = [Fact(**fact) for fact in found["facts"]]
-            elif reply.intent == "document_question":
-                reply.omit("documents", "no document of the customer is loaded")
+                reply.citations = [Citation(**citation) for citation in found["citations"]]
+                if found["not_searched"]:
+                    reply.omit("documents", found["not_searched"])
         except Unavailable as failure:
             reply.degrade(str(failure))
             reply.text = self._render("degraded", reply)
@@ -88,12 +91,16 @@ class Router:
 
     def _ask_model(self, reply: Reply) -> None:
         """Let the model add words, but only to facts, and only in a language it knows."""
-        if not reply.facts:
+        if not reply.facts and not reply.citations:
             return
-        if reply.language == _MODEL_KNOWS:
-            reply.prompt = prompt_for(reply.intent, reply.facts)
+        languages = {reply.language}
+        if not reply.facts:
+            languages.add(reply.citations[0].language)
+        unknown = sorted(languages - {_MODEL_KNOWS})
+        if unknown:
+            reply.omit("model_words", f"the model does not know {unknown[0]}")
         else:
-            reply.omit("model_words", f"the model does not know {reply.language}")
+            reply.prompt = prompt_for(reply.intent, reply.facts, reply.citations)
 
     def _refuse(self, reply: Reply, problem: str) -> None:
         if problem == "too long":

@@ -11,6 +11,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from apps.embedder.errors import BadModel
+from apps.embedder.model import Manifest, default_model
 from apps.pipeline import backend, health_http, processes
 from apps.pipeline.health import Health
 from apps.pipeline.intents.train import ensure
@@ -35,9 +37,12 @@ def main() -> int:
         settings = Settings.read(os.environ)
         backend.check_shared_memory()
         os.environ["INTENT_WEIGHTS"] = str(ensure())
+        folder_of_model = default_model()
+        os.environ["EMBEDDER_MODEL"] = str(folder_of_model)
+        os.environ["EMBEDDER_NAME"] = Manifest.read(folder_of_model).name
         with tempfile.TemporaryDirectory(prefix="switchyard-pipeline-") as folder:
             return _run(settings, Path(folder), begun)
-    except (SettingsError, backend.BackendError, ValueError, OSError) as error:
+    except (SettingsError, backend.BackendError, BadModel, ValueError, OSError) as error:
         print(f"pipeline: {error}", file=sys.stderr)
         return 2
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import triton_python_backend_utils as pb
+from numpy.typing import NDArray
 
 from apps.pipeline.failure import Unavailable
 
@@ -88,3 +89,21 @@ def call(model: str, request_id: str, inputs: Mapping[str, str | bytes]) -> dict
     if "failed" in result:
         raise Unavailable(result["failed"])
     return result
+
+
+def embed(text: str, request_id: str) -> NDArray[np.float32]:
+    """The vector f32 [384] of a question, by this server's model `embed`; raises Unavailable."""
+    response = pb.InferenceRequest(
+        model_name="embed",
+        request_id=request_id,
+        requested_output_names=["vector"],
+        inputs=[
+            pb.Tensor(name, np.array([[value.encode("utf-8", "replace")]], dtype=np.object_))
+            for name, value in (("text", text), ("kind", "query"))
+        ],
+    ).exec()
+    if response.has_error():
+        log.error("embed: %s", response.error().message())
+        raise Unavailable("embed does not answer")
+    vector: NDArray[np.float32] = pb.get_output_tensor_by_name(response, "vector").as_numpy()[0]
+    return vector

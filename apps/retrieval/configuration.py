@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-LOGIN_ROLES = ("gateway", "assistant", "tickets")
+LOGIN_ROLES = ("gateway", "assistant", "tickets", "loader")
 DATABASE = "switchyard"
 
 # Sized for a pod of 256 MiB. No parallel workers, because each needs shared memory and the
@@ -48,7 +48,7 @@ def postgresql_conf(settings: Mapping[str, str]) -> str:
 
 
 def pg_hba_conf() -> str:
-    """Return the text of pg_hba.conf: four roles, with a password, and nobody else."""
+    """Return the text of pg_hba.conf: five roles, with a password, and nobody else."""
     roles = ",".join(LOGIN_ROLES)
     return (
         f"host  all  postgres  all  scram-sha-256\nhost  {DATABASE}  {roles}  all  scram-sha-256\n"

@@ -2,7 +2,7 @@
 
 Safe to run again and to run twice at once: an advisory lock lets one work at a time, and what
 is already so stays so. Environment: DATABASE_URL (of the superuser), PASSWORD_GATEWAY,
-PASSWORD_ASSISTANT, PASSWORD_TICKETS, ASSERTION_KEY (64 hex digits).
+PASSWORD_ASSISTANT, PASSWORD_TICKETS, PASSWORD_LOADER, ASSERTION_KEY (64 hex digits).
 """
 
 import argparse

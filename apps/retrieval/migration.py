@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from apps.retrieval.expansion import contraction
+
 FOLDER = Path(__file__).parent / "schema"
 _NAME = re.compile(r"([0-9]{3})_[a-z0-9_]+")
 
@@ -34,13 +36,19 @@ def load(folder: Path = FOLDER) -> list[Migration]:
 
 
 def ordered(files: Mapping[str, str]) -> list[Migration]:
-    """Return the migrations of {`NNN_name`: SQL}, or raise `MigrationError` on a bad name."""
+    """Return the migrations of {`NNN_name`: SQL}, or raise `MigrationError` on a bad name or one
+    that does not only add."""
     result: list[Migration] = []
     for name in sorted(files):
         match = _NAME.fullmatch(name)
         if match is None or int(match[1]) != len(result) + 1:
             wanted = f"{len(result) + 1:03d}_name.sql"
             raise MigrationError(f"the schema file {name}.sql is out of order; name it {wanted}")
+        if what := contraction(files[name]):
+            raise MigrationError(
+                f"{name}.sql {what}, which the release before it cannot live with;"
+                " only add, and take away once no lane needs it"
+            )
         result.append(Migration(int(match[1]), name, files[name]))
     return result
 

@@ -10,6 +10,9 @@
     trained FOLDER FILE OTHER…
                      the FILE that the module `train` of the package in FOLDER writes; the package
                      imports OTHER files, too
+    made FOLDER RESULT OTHER…
+                     the folder RESULT that `python -m` the package in FOLDER writes; the package
+                     imports OTHER files, too
     compiled FOLDER FILE
                      the extension module FILE that `python -m` the package in FOLDER compiles
 """

@@ -80,6 +80,34 @@ def compiled_layer(root: Path, package: str, result: str) -> Layer:
     )
 
 
+def made_layer(root: Path, package: str, result: str, others: list[str]) -> Layer:
+    """The folder `result` that `python -m PACKAGE --out` writes.
+
+    It is made here and not in the image, which needs none of the packages that make it.
+    `package` is a folder; `others` are the files outside it that it imports.
+    """
+    hashed = inputs_hash(entries_of_tree(root, [package, *others]))
+    name = Path(result).name
+
+    def prepare(context: Path) -> None:
+        out = context / name
+        run(
+            [sys.executable, "-m", package.replace("/", "."), "--out", str(out)],
+            timeout_s=_COMPILE_S,
+            cwd=root,
+        )
+        out.chmod(0o755)
+        for file in out.iterdir():
+            file.chmod(0o644)
+
+    return Layer(
+        title=f"what {package} makes",
+        key=f"made {hashed} {result}",
+        containerfile=f"FROM ${{PARENT}}\nCOPY {name} {result}\n",
+        prepare=prepare,
+    )
+
+
 def copy_inputs(root: Path, inputs: list[str], context: Path, hashed: str) -> None:
     """Copy what `inputs` names, and nothing else, with modes as git keeps them.
 

@@ -29,6 +29,21 @@ function factsTable(facts, title) {
   return box;
 }
 
+function sources(citations, texts) {
+  const box = node("details", "sources");
+  box.append(node("summary", "", texts.sources));
+  const list = node("ol");
+  for (const one of citations) {
+    const item = node("li", "", texts.source(one.title, one.page));
+    if (one.own) item.append(node("span", "own", texts.own));
+    if (one.section.length) item.append(node("p", "section", one.section.join(" › ")));
+    item.append(node("blockquote", "", one.quote));
+    list.append(item);
+  }
+  box.append(list);
+  return box;
+}
+
 export function bubble(log, query, texts) {
   const question = node("p", "said", query);
   const answer = node("article", "answer");
@@ -66,6 +81,7 @@ export function bubble(log, query, texts) {
       answer.lang = data.language === "zh" ? "zh-CN" : "en";
       intent = data.intent;
       if (data.facts.length) add(factsTable(data.facts, texts.facts));
+      if (data.citations.length) add(sources(data.citations, texts));
       if (data.ticket) {
         const known = data.ticket.created ? "" : ` (${texts.sameTicket})`;
         add(node("p", "ticket", `${texts.ticket} ${data.ticket.id}${known}`));

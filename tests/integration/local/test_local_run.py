@@ -114,6 +114,7 @@ def test_it_runs_until_ctrl_c_and_leaves_no_process(state: Path) -> None:
         children = descendants(process.pid)
         assert len(children) > 10
         assert f"Chat page: http://127.0.0.1:{port}/" in said
+        assert any("reports: 35 files (35 " in line for line in said)
         examples = [line.strip() for line in said if line.startswith("  curl -s ")]
         for example, intent in zip(
             examples, ("insurance_balance", "lab_report", "complaint"), strict=True

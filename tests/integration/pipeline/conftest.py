@@ -1,4 +1,4 @@
-"""The real pipeline: Triton with all six models, on a real PostgreSQL and tickets service."""
+"""The real pipeline: Triton with all its models, on a real PostgreSQL and tickets service."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -62,8 +62,8 @@ def contents(fresh: Fresh) -> list[Any]:
     tables = fresh.rows(
         "SELECT n.nspname || '.' || c.relname FROM pg_class AS c"
         "  JOIN pg_namespace AS n ON n.oid = c.relnamespace"
-        " WHERE c.relkind = 'r' AND n.nspname IN"
-        "       ('identity', 'insurance', 'medical', 'tickets', 'migration') ORDER BY 1"
+        " WHERE c.relkind = 'r' AND n.nspname IN ('identity', 'insurance', 'medical', 'tickets',"
+        "       'documents', 'migration') ORDER BY 1"
     )
     return [(name, sorted(map(str, fresh.rows(f"SELECT * FROM {name}")))) for (name,) in tables]
 

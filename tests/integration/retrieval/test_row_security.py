@@ -11,8 +11,10 @@ from psycopg import sql
 
 from apps.retrieval.assertion import sign
 from apps.retrieval.configuration import LOGIN_ROLES
+from apps.retrieval.documents import replace
+from tests.integration.retrieval.reports import MODEL, document, vectors_of
 
-OURS = ("identity", "insurance", "medical", "tickets")
+OURS = ("identity", "insurance", "medical", "tickets", "documents")
 NOLOGIN_ROLES = (
     "switchyard_owner",
     "switchyard_identity",
@@ -28,7 +30,14 @@ CUSTOMERS_TABLES = {
     "medical.results": "customer",
     "medical.latest_results": "customer",
     "tickets.tickets": "customer",
+    "documents.documents": "owner",
+    "documents.chunks": "owner",
+    "documents.embeddings": "owner",
+    "documents.vectors": "owner",
 }
+# Of these a customer also sees the insurer's own rows, whose owner is ''.
+DOCUMENTS_TABLES = ("documents.documents", "documents.chunks", "documents.vectors")
+LOADERS_TABLES = (*DOCUMENTS_TABLES, "documents.embeddings")
 
 
 def visible(url: str, table: str, assertion: str) -> set[str]:
@@ -47,7 +56,12 @@ def visible(url: str, table: str, assertion: str) -> set[str]:
 
 @pytest.fixture
 def filled(postgres: Any) -> Any:
-    """The database with a ticket and a session of each of two customers."""
+    """The database with a ticket, a session and a document of each of two customers, and a
+    document of the insurer's."""
+    with psycopg.connect(postgres.url("loader")) as connection:
+        for owner in (None, "c-1001", "c-1002"):
+            one = document(owner=owner)
+            replace(connection, one, vectors_of(one), MODEL)
     with psycopg.connect(postgres.superuser_url) as connection:
         for customer in ("c-1001", "c-1002"):
             connection.execute(
@@ -75,11 +89,19 @@ def test_a_role_sees_the_asserted_customers_rows_at_most(
             "medical.reports",
             "medical.results",
             "medical.latest_results",
+            *DOCUMENTS_TABLES,
         },
         "tickets": {"tickets.tickets"},
         "gateway": set(),
+        # It writes everybody's documents and sees nothing else.
+        "loader": set(),
     }
-    assert seen == ({"c-1001"} if table in allowed[role] else set())
+    if role == "loader" and table in LOADERS_TABLES:
+        assert seen == {"", "c-1001", "c-1002"}
+    elif table in DOCUMENTS_TABLES and table in allowed[role]:
+        assert seen == {"", "c-1001"}
+    else:
+        assert seen == ({"c-1001"} if table in allowed[role] else set())
 
 
 def bad_assertions(postgres: Any) -> dict[str, str]:
@@ -105,7 +127,10 @@ def bad_assertions(postgres: Any) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("table", ["insurance.accounts", "medical.results", "identity.customers"])
+@pytest.mark.parametrize(
+    "table",
+    ["insurance.accounts", "medical.results", "identity.customers", *DOCUMENTS_TABLES],
+)
 def test_forged_expired_and_foreign_assertions_see_nothing(filled: Any, table: str) -> None:
     for name, assertion in bad_assertions(filled).items():
         assert visible(filled.url("assistant"), table, assertion) == set(), name
@@ -246,6 +271,7 @@ def test_each_role_executes_the_functions_that_are_its_own(postgres: Any) -> Non
         ("gateway", "tickets.stopped_within"),
         ("assistant", "identity.customer"),
         ("assistant", "identity.session"),
+        ("assistant", "identity.readable"),
         ("tickets", "identity.customer"),
         ("tickets", "identity.session"),
         ("tickets", "tickets.file"),

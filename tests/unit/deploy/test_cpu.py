@@ -41,7 +41,7 @@ def test_both_lanes_and_the_platform_fit_1_8_cores(rendered):
 
 
 def test_a_rehearsal_fits_the_node_beside_both_lanes(rendered):
-    parts = ("local", "prod/blue", "prod/green", "staging", "migrate")
+    parts = ("local", "prod/blue", "prod/green", "staging", "migrate", "load")
     rows: dict[str, float] = {}
     for part in parts:
         rows |= table(rendered[part])
@@ -64,4 +64,4 @@ def test_a_limit_on_cpu_stands_only_where_nobody_waits(rendered):
         for container in item["spec"]["template"]["spec"]["containers"]
         if "cpu" in container["resources"]["limits"]
     ]
-    assert limited == ["migrate"]
+    assert limited == ["loader", "migrate"]

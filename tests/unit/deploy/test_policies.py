@@ -27,6 +27,7 @@ CLIENT = Pod("switchyard-clients")
 ROLLOUT = Pod("switchyard-rollout", {"app": "rollout"})
 POSTGRES = Pod("switchyard-data", {"app": "postgres"})
 MIGRATE = Pod("switchyard-data", {"app": "migrate"})
+LOADER = Pod("switchyard-data", {"app": "loader"})
 SPLIT_DNS = Pod("switchyard-dns", {"app": "split-dns"})
 CLUSTER_DNS = Pod("kube-system", {"k8s-app": "kube-dns"})
 STRANGER = Pod("default")
@@ -119,6 +120,7 @@ ALLOWED = [
     (lane("pipeline", "blue"), POSTGRES, 5432),
     (lane("tickets", "green"), POSTGRES, 5432),
     (MIGRATE, POSTGRES, 5432),
+    (LOADER, POSTGRES, 5432),
     (
         Pod("switchyard-staging", {"app": "tickets", "lane": "staging"}),
         Pod("switchyard-staging", {"app": "postgres", "lane": "staging"}),
@@ -141,7 +143,7 @@ def test_the_split_dns_answers_clients_the_clusters_dns_and_the_controller(
 
 
 @pytest.mark.parametrize(
-    "source", [lane("gateway", "blue"), lane("pipeline", "green"), MIGRATE, CLIENT]
+    "source", [lane("gateway", "blue"), lane("pipeline", "green"), MIGRATE, LOADER, CLIENT]
 )
 def test_whoever_calls_by_name_may_ask_the_clusters_dns(picture, source):
     assert picture.allows(source, CLUSTER_DNS, 53, "UDP")
@@ -163,6 +165,7 @@ DENIED = [
     (lane("gateway", "blue"), Pod("switchyard-staging", {"app": "postgres"}), 5432),
     (Pod("switchyard-staging", {"app": "tickets", "lane": "staging"}), POSTGRES, 5432),
     (POSTGRES, lane("gateway", "blue"), 8080),
+    (LOADER, lane("gateway", "blue"), 8080),
     (POSTGRES, CLUSTER_DNS, 53),
     (Pod("switchyard-slots"), lane("gateway", "blue"), 8080),
     (ROLLOUT, POSTGRES, 5432),

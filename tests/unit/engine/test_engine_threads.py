@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from apps.engine import threads
+from apps import cpus
+from apps.cpus import read_quota
 from apps.engine.errors import BadRequest
-from apps.engine.threads import default_threads, exclusive_cpus, read_quota
+from apps.engine.threads import default_threads, exclusive_cpus
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +18,7 @@ def four_cpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("ENGINE_THREADS", raising=False)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {2, 3, 6, 7})
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
-    monkeypatch.setattr(threads, "_own_cgroups", lambda: [tmp_path / "one", tmp_path])
+    monkeypatch.setattr(cpus, "_own_cgroups", lambda: [tmp_path / "one", tmp_path])
     (tmp_path / "one").mkdir()
 
 
@@ -75,6 +76,6 @@ def test_nothing_is_pinned_where_every_cpu_is_allowed(monkeypatch: pytest.Monkey
 
 def test_own_cgroups_are_this_process_and_those_above(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    found = threads._own_cgroups()
+    found = cpus._own_cgroups()
     assert found[-1] == Path("/sys/fs/cgroup")
     assert all(child.parent == parent for child, parent in pairwise(found))

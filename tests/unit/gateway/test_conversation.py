@@ -19,6 +19,9 @@ ROUTED = Routed(
     reason=None,
     text="Your balance is 8250.00 CNY.",
     facts=[{"name": "balance", "value": "8250.00"}],
+    citations=[
+        {"page": 4, "quote": "The limit is 20,000.00 CNY.", "boxes": [{"page": 4, "x0": 77.0}]}
+    ],
     prompt="Explain the balance.",
     omitted=[],
     ticket=None,
@@ -83,6 +86,14 @@ def test_facts_come_first_then_the_words_then_the_end() -> None:
         ".",
     ]
     assert events[-1] == Done("ok")
+
+
+def test_passages_go_with_the_facts_and_their_numbers_are_supported() -> None:
+    events = answer(Pipeline(ROUTED, ["At most 20000, see page 4, or 77."]))
+    assert isinstance(events[0], Meta)
+    assert events[0].citations == ROUTED.citations
+    assert isinstance(events[-1], Done)
+    assert events[-1].unsupported == ["77"]
 
 
 def test_empty_pieces_send_nothing() -> None:

@@ -7,12 +7,21 @@ import pytest
 
 from images.errors import ImageError
 from images.inputs import entries_of_tree, is_below, parse_inputs
+from images.layers.built import made_layer
 from images.layers.layer import Layer
 from images.recipe import MAKING, Recipe, names, recipe
 
 ROOT = Path(__file__).parents[3]
 NAMES = names(ROOT)
 OURS = ("apps", "images", "rollout", "deploy")
+MAKER = """
+import sys
+from pathlib import Path
+from other import TEXT
+out = Path(sys.argv[sys.argv.index("--out") + 1])
+out.mkdir()
+(out / "file").write_text(TEXT)
+"""
 
 
 def inputs(image: str) -> list[str]:
@@ -21,7 +30,7 @@ def inputs(image: str) -> list[str]:
 
 def test_every_image_of_the_product_is_here() -> None:
     assert {
-        *("gateway", "network-policies", "pipeline", "postgres"),
+        *("gateway", "loader", "network-policies", "pipeline", "postgres"),
         *("rollout", "split-dns", "tickets"),
     } == set(NAMES)
 
@@ -37,7 +46,7 @@ def test_an_image_is_decided_by_its_own_folder_and_its_base(image: str) -> None:
             assert f"images/{words[0]}" in chosen
         if kind == "binary":
             assert f"deploy/cluster/{words[0]}" in chosen
-        if kind == "trained":
+        if kind in ("made", "trained"):
             assert all(is_below(path, chosen) for path in (words[0], *words[2:]))
         if kind == "compiled":
             assert is_below(words[0], chosen)
@@ -129,3 +138,22 @@ def test_a_layer_that_cannot_stand_there_is_named(tmp_path: Path, layers: str) -
 def test_an_unknown_image_is_answered_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(ImageError, match=r"image y: .*images of this tree: x\)"):
         recipe(folder(tmp_path, "scratch\n"), "y")
+
+
+@pytest.mark.parametrize("changed", ["maker/__main__.py", "other.py"])
+def test_what_is_made_here_is_made_again_when_a_source_changes(
+    tmp_path: Path, changed: str
+) -> None:
+    (tmp_path / "maker").mkdir()
+    (tmp_path / "maker" / "__main__.py").write_text(MAKER)
+    (tmp_path / "other.py").write_text("TEXT = 'text'\n")
+    before = made_layer(tmp_path, "maker", "/opt/result", ["other.py"])
+    context = tmp_path / "context"
+    context.mkdir()
+    before.prepare(context)
+    assert (context / "result" / "file").read_text() == "text"
+    assert (context / "result" / "file").stat().st_mode & 0o777 == 0o644
+    assert "COPY result /opt/result" in before.containerfile
+    with (tmp_path / changed).open("a") as file:
+        file.write("# changed\n")
+    assert made_layer(tmp_path, "maker", "/opt/result", ["other.py"]).key != before.key

@@ -23,6 +23,21 @@ def test_secrets_are_made_once_and_kept_private(tmp_path: Path) -> None:
     assert len(set(first.tokens.values())) == len(first.tokens)
 
 
+def test_a_role_that_the_kept_secrets_do_not_know_gets_a_password_once(tmp_path: Path) -> None:
+    kept, _ = State(tmp_path).secrets()
+    path = tmp_path / "secrets.json"
+    fields = json.loads(path.read_text())
+    del fields["passwords"]["loader"]
+    path.write_text(json.dumps(fields))
+    (tmp_path / "lock").unlink()
+    completed, new = State(tmp_path).secrets()
+    assert not new
+    assert completed.passwords["loader"]
+    assert {**completed.passwords, "loader": ""} == {**kept.passwords, "loader": ""}
+    (tmp_path / "lock").unlink()
+    assert State(tmp_path).secrets() == (completed, False)
+
+
 def test_a_second_run_on_the_same_folder_is_refused(tmp_path: Path) -> None:
     state = State(tmp_path)
     with pytest.raises(LocalError, match="another run uses"):

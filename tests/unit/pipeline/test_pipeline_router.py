@@ -1,10 +1,12 @@
 """Which models a message visits, and what the customer gets when one of them fails."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from apps.pipeline.citation import Citation
 from apps.pipeline.failure import Unavailable
 from apps.pipeline.render import Renderer
 from apps.pipeline.reply import Fact, Reply
@@ -27,13 +29,36 @@ LAB = [
     Fact("laboratory", "laboratory", "Synthetic Laboratory"),
 ]
 
+CITED = Citation(
+    document="terms.pdf",
+    title="Policy terms",
+    page=4,
+    boxes=[{"page": 4, "x0": 72.0, "y0": 100.2, "x1": 523.4, "y1": 130.0}],
+    quote="Clause 5. The waiting period is 30 days.",
+    section=["Waiting periods"],
+    language="en",
+    date="2026-01-01",
+    score=0.61,
+)
+
 
 class Models:
     """Stands in for the other models: says what it is told to say, and remembers calls."""
 
-    def __init__(self, intent: str, facts: list[Fact] | None = None, down: str = "") -> None:
+    def __init__(
+        self,
+        intent: str,
+        facts: list[Fact] | None = None,
+        down: str = "",
+        citations: list[Citation] | None = None,
+        not_searched: str = "",
+    ) -> None:
         self.intent = intent
-        self.facts = facts or []
+        self.found = {
+            "facts": [fact.__dict__ for fact in facts or []],
+            "citations": [one.json() for one in citations or []],
+            "not_searched": not_searched,
+        }
         self.down = down
         self.calls: list[tuple[str, dict[str, str | bytes]]] = []
 
@@ -44,7 +69,7 @@ class Models:
         answers: dict[str, Callable[[], dict[str, Any]]] = {
             "preprocess": lambda: read_query(bytes(inputs["query"])).__dict__,  # type: ignore[arg-type]
             "intent": lambda: {"intent": self.intent, "confidence": 0.9},
-            "retrieve": lambda: {"facts": [fact.__dict__ for fact in self.facts]},
+            "retrieve": lambda: self.found,
             "ticket": lambda: {"id": "T-000007", "created": True},
         }
         return answers[model]()
@@ -107,6 +132,7 @@ def test_a_complaint_makes_a_ticket_with_what_was_written(router: Router) -> Non
         ("complaint", "ticket", "ticket is away"),
         ("insurance_balance", "retrieve", "retrieve is away"),
         ("lab_report", "retrieve", "retrieve is away"),
+        ("document_question", "retrieve", "retrieve is away"),
     ],
 )
 def test_a_failed_model_degrades_the_reply_in_the_askers_language(
@@ -125,12 +151,56 @@ def test_a_lost_complaint_is_not_called_registered(router: Router) -> None:
     assert "could not be registered" in reply.text
 
 
-def test_documents_are_honestly_not_read(router: Router) -> None:
-    models = Models("document_question")
-    reply = ask(router, models, "what does clause 5 say")
-    assert visited(models) == ["preprocess", "intent"]
+def test_a_document_question_is_answered_by_passages_with_page_and_place(router: Router) -> None:
+    models = Models("document_question", citations=[CITED])
+    reply = ask(router, models, "What does Clause 5 say?")
+    assert models.calls[-1] == (
+        "retrieve",
+        {
+            "assertion": "assertion",
+            "intent": "document_question",
+            "language": "en",
+            "text": "What does Clause 5 say?",
+        },
+    )
+    assert (reply.status, reply.citations) == ("ok", [CITED])
+    assert "“Clause 5. The waiting period is 30 days.”" in reply.text
+    assert "(Policy terms, page 4, at 72,100–523,130)" in reply.text
+    assert reply.prompt is not None
+    assert "The waiting period is 30 days." in reply.prompt
+    assert "say?" not in reply.prompt
+
+
+def test_the_model_is_not_asked_about_a_passage_in_a_language_it_does_not_know(
+    router: Router,
+) -> None:
+    chinese = replace(CITED, language="zh", quote="第五条 等待期为30天。")
+    reply = ask(router, Models("document_question", citations=[chinese]), "what is clause 5")
+    assert reply.prompt is None
+    assert reply.omitted == [{"what": "model_words", "why": "the model does not know zh"}]
+
+
+def test_a_lab_report_cites_what_explains_it(router: Router) -> None:
+    reply = ask(router, Models("lab_report", LAB, citations=[CITED]), "我的化验单")
+    assert "《Policy terms》第 4 页，位置 72,100–523,130" in reply.text
+    assert "6.8 mmol/L" in reply.text
+
+
+def test_documents_that_were_not_searched_are_told_from_none_found(router: Router) -> None:
+    query = "what does clause 5 say"
+    nothing = ask(router, Models("document_question"), query)
+    assert (nothing.status, nothing.omitted) == ("ok", [])
+    assert "found no passage" in nothing.text
+    not_yet = ask(router, Models("document_question", not_searched="none is loaded"), query)
+    assert not_yet.omitted == [{"what": "documents", "why": "none is loaded"}]
+    assert "cannot look into the documents yet" in not_yet.text
+
+
+def test_a_lab_report_without_its_citations_is_an_answer_that_says_so(router: Router) -> None:
+    reply = ask(router, Models("lab_report", LAB, not_searched="embed does not answer"), "my lab")
+    assert "6.8 mmol/L" in reply.text
     assert reply.status == "ok"
-    assert reply.omitted == [{"what": "documents", "why": "no document of the customer is loaded"}]
+    assert reply.omitted == [{"what": "documents", "why": "embed does not answer"}]
 
 
 @pytest.mark.parametrize("query", ["", "x" * 5000])
@@ -152,6 +222,7 @@ def test_the_json_has_every_promised_field(router: Router) -> None:
         "reason",
         "text",
         "facts",
+        "citations",
         "prompt",
         "omitted",
         "ticket",

@@ -1,4 +1,4 @@
-"""What the server is told stays within its lines, and lets in four roles and nobody else."""
+"""What the server is told stays within its lines, and lets in five roles and nobody else."""
 
 import pytest
 

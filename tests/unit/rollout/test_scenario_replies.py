@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from apps.pipeline.citation import Citation
 from apps.pipeline.render import Renderer
 from apps.pipeline.reply import Fact, Reply
 from rollout.scenario import Scenario, load
@@ -15,6 +16,16 @@ SCENARIOS = sorted((Path(__file__).parents[3] / "rollout/scenarios").glob("*.yam
 REFERENCES = {"glucose": ("3.9–6.1", "high"), "hdl": ("≥ 1.0", "low")}
 LABELS = {"glucose": "血糖 glucose"}
 RENDER = Renderer()
+# What the documents say is theirs; page and place are the assistant's own words.
+QUOTED = Citation(
+    document="terms.pdf",
+    title="Terms",
+    page=3,
+    boxes=[{"page": 3, "x0": 72, "y0": 100, "x1": 523, "y1": 130}],
+    quote="The waiting period is 90 days. 等待期为九十天。",
+    section=[],
+    language="en",
+)
 
 
 def reply(scenario: Scenario) -> str:
@@ -28,7 +39,9 @@ def reply(scenario: Scenario) -> str:
     facts += [Fact("deductible", "deductible", "1500.00", "CNY")]
     facts += [Fact("as_of", "as of", "2026-11-01"), Fact("plan", "plan", "Standard Health")]
     ticket = {"id": "T-000001", "created": True}
-    return RENDER(expect.intent, Reply(language=scenario.language, facts=facts, ticket=ticket))
+    cited = [QUOTED] if expect.intent in ("lab_report", "document_question") else []
+    written = Reply(language=scenario.language, facts=facts, ticket=ticket, citations=cited)
+    return RENDER(expect.intent, written)
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.name)

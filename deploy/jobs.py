@@ -1,4 +1,4 @@
-"""The migrate Job: run again only when its template or the customers' tokens changed."""
+"""The Jobs of an installation: each is run again only when its template or its inputs changed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from rollout.render import Manifest
 
 STAMP = "switchyard/inputs"
 DONE_WITHIN_S = 180.0
+LOADED_WITHIN_S = 900.0
+"""Embedding takes seconds a file, and more where others use the CPUs."""
 PAUSE_S = 0.5
 
 
-def stamped(job: Manifest, tokens: Mapping[str, str]) -> Manifest:
-    """`job` with an annotation that changes with its template and with the token file."""
-    text = json.dumps([job["spec"], dict(tokens)], sort_keys=True)
+def stamped(job: Manifest, inputs: Mapping[str, str]) -> Manifest:
+    """`job` with an annotation that changes with its template and with what it reads."""
+    text = json.dumps([job["spec"], dict(inputs)], sort_keys=True)
     stamp = hashlib.sha256(text.encode()).hexdigest()[:16]
     return {**job, "metadata": {**job["metadata"], "annotations": {STAMP: stamp}}}
 
@@ -32,7 +34,7 @@ def is_done(job: Manifest | None, wished: Manifest) -> bool:
     return bool(stamps[0] == stamps[1])
 
 
-def migrate(kubectl: Kubectl, wished: Manifest, manager: str) -> bool:
+def run(kubectl: Kubectl, wished: Manifest, manager: str, within_s: float = DONE_WITHIN_S) -> bool:
     """Run the Job unless it is done already. Returns whether it ran.
 
     Raises ApplyError when it fails or takes too long.
@@ -43,7 +45,7 @@ def migrate(kubectl: Kubectl, wished: Manifest, manager: str) -> bool:
     words = ("delete", "job", name, "-n", namespace, "--ignore-not-found", "--wait")
     kubectl.run(*words, "--cascade=foreground", timeout_s=90, request_s=0)
     kubectl.apply([wished], manager)
-    until = time.monotonic() + DONE_WITHIN_S
+    until = time.monotonic() + within_s
     while time.monotonic() < until:
         job = kubectl.get("job", name, namespace) or {}
         status = job.get("status", {})

@@ -1,10 +1,10 @@
-"""The migrate Job runs again exactly when something that it reads changed."""
+"""A Job runs again exactly when something that it reads changed."""
 
 from __future__ import annotations
 
 import pytest
 
-from deploy import migration
+from deploy import jobs
 from deploy.errors import ApplyError
 
 JOB = {
@@ -42,34 +42,34 @@ class Cluster:
 
 
 def test_it_runs_the_first_time_and_not_again():
-    cluster, wished = Cluster(), migration.stamped(JOB, TOKENS)
-    assert migration.migrate(cluster, wished, "platform") is True
-    assert migration.migrate(cluster, wished, "platform") is False
+    cluster, wished = Cluster(), jobs.stamped(JOB, TOKENS)
+    assert jobs.run(cluster, wished, "platform") is True
+    assert jobs.run(cluster, wished, "platform") is False
     assert cluster.done == ["delete", "apply"]
 
 
 @pytest.mark.parametrize(
     "changed",
     [
-        migration.stamped({**JOB, "spec": {"template": "another image"}}, TOKENS),
-        migration.stamped(JOB, {"tokens.json": '{"t": "c-1"}'}),
+        jobs.stamped({**JOB, "spec": {"template": "another image"}}, TOKENS),
+        jobs.stamped(JOB, {"tokens.json": '{"t": "c-1"}'}),
     ],
 )
 def test_it_runs_again_when_its_image_or_the_tokens_changed(changed):
     cluster = Cluster()
-    migration.migrate(cluster, migration.stamped(JOB, TOKENS), "platform")
-    assert migration.migrate(cluster, changed, "platform") is True
+    jobs.run(cluster, jobs.stamped(JOB, TOKENS), "platform")
+    assert jobs.run(cluster, changed, "platform") is True
 
 
 def test_a_job_that_has_not_succeeded_is_run_again():
-    wished = migration.stamped(JOB, TOKENS)
+    wished = jobs.stamped(JOB, TOKENS)
     cluster = Cluster({**wished, "status": {"failed": 2}})
-    assert migration.migrate(cluster, wished, "platform") is True
+    assert jobs.run(cluster, wished, "platform") is True
 
 
 def test_a_job_that_fails_says_why_and_where_to_look():
     cluster = Cluster(ends={"conditions": [{"type": "Failed", "status": "True"}]})
     with pytest.raises(ApplyError) as bad:
-        migration.migrate(cluster, migration.stamped(JOB, TOKENS), "platform")
+        jobs.run(cluster, jobs.stamped(JOB, TOKENS), "platform")
     assert "ended with exit status 3" in str(bad.value)
     assert "kubectl -n switchyard-data logs job/migrate" in str(bad.value)

@@ -1,0 +1,45 @@
+"""`python -m apps.embedder`: serve embeddings over HTTP (OpenAI's embeddings API)."""
+
+import os
+import sys
+
+import uvicorn
+
+from apps.embedder.app import create_app
+from apps.embedder.embedder import Embedder
+from apps.embedder.errors import EmbedderError
+from apps.embedder.model import default_model
+
+
+def main() -> int:
+    """Serve on HOST:PORT (127.0.0.1:8080) until SIGTERM; $EMBEDDER_MODEL names another model.
+
+    0 after a graceful stop, 2 for a setting or a model that is wrong.
+    """
+    host, port = os.environ.get("HOST", "127.0.0.1"), os.environ.get("PORT", "8080")
+    if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+        print(f"embedder: PORT must be a port number, not {port!r}", file=sys.stderr)
+        return 2
+    try:
+        embedder = Embedder.open(default_model())
+    except (EmbedderError, OSError) as error:
+        print(f"embedder: {error}", file=sys.stderr)
+        return 2
+    with embedder:
+        # The first run of a graph is the slowest; it is nobody's.
+        embedder.embed(["ready?"], "query")
+        uvicorn.run(
+            create_app(embedder),
+            host=host,
+            port=int(port),
+            access_log=False,
+            server_header=False,
+            limit_concurrency=256,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=10,
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

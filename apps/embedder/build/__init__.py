@@ -1,0 +1,1 @@
+"""Builds the folder that `apps.embedder.model` reads; nothing here is needed to compute."""

@@ -1,0 +1,1 @@
+"""Sample reports: invented texts and figures, in Chinese and English, printed to PDF."""

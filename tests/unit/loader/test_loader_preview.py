@@ -1,0 +1,51 @@
+"""The preview shows what was read where it stands."""
+
+import re
+from pathlib import Path
+
+import pymupdf
+
+from apps.loader.preview import preview
+from tests.unit.loader.pdfs import pdf, put
+from tests.unit.loader.test_loader_tables import SHEET, draw_ruled
+
+
+def count(text: str) -> int:
+    return len(text)
+
+
+def draw(page: pymupdf.Page) -> None:
+    put(page, 72, 100, "Balance <sheet>", 18)
+    draw_ruled(page, SHEET)
+
+
+def test_every_row_is_drawn_and_nothing_is_markup(tmp_path: Path) -> None:
+    text = preview([pdf(tmp_path / "a.pdf", draw)], count)
+    rows = re.findall(r'<rect class="row".*?<title>(.*?)</title>', text)
+    assert rows == [" | ".join(cells) for cells in SHEET[1:]]
+    assert "Balance &lt;sheet&gt;" in text
+    assert "<sheet>" not in text
+    assert text.count("data:image/png;base64,") == 1
+    assert "http" not in text
+
+
+def test_marks_of_a_turned_page_lie_where_it_is_displayed(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    with pymupdf.open() as document:
+        page = document.new_page(width=595, height=842)
+        page.set_rotation(90)
+        where = pymupdf.Point(300, 200) * page.derotation_matrix
+        page.insert_text(where, "Claims are paid in five days.", rotate=90)
+        document.save(path)
+    text = preview([path], count)
+    (x, y) = re.findall(r'<rect class="line" x="([\d.]+)" y="([\d.]+)"', text)[0]
+    assert (round(float(x)), round(float(y), -1)) == (300, 190)
+
+
+def test_pages_left_out_and_files_not_read_say_why(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.pdf"
+    bad.write_bytes(b"")
+    sound = pdf(tmp_path / "a.pdf", draw, lambda page: None)
+    text = preview([sound, bad], count)
+    assert "a.pdf, page 2: left out, empty" in text
+    assert "bad.pdf: empty: it has no bytes; copy it again" in text

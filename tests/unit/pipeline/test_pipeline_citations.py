@@ -1,0 +1,106 @@
+"""What is looked for in the documents, what is cited of it, and how a citation reads."""
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from apps.pipeline.citation import MAX_QUOTE_CHARS, citation, shortened
+from apps.pipeline.lookup import Lookup, lookups, worth_citing
+from apps.retrieval.records import Customer, Facts, LabReport, LabResult
+from apps.retrieval.search import Passage
+
+EMMA = Customer("c-1002", "Emma", "en")
+
+
+def result(analyte: str, label: str, flag: str) -> LabResult:
+    return LabResult(analyte, label, label, "g/L", Decimal(1), None, None, flag)
+
+
+def passage(**more: Any) -> Passage:
+    fields: dict[str, Any] = {
+        "chunk": 1,
+        "score": 0.51234,
+        "text": "Total assets\n 1,234.50",
+        "kind": "table_row",
+        "document": "annual.pdf",
+        "title": "Annual Report",
+        "department": "financial",
+        "reported_on": date(2025, 12, 31),
+        "language": "en",
+        "section": ["Balance sheet"],
+        "boxes": [
+            {"page": 3, "x0": 72.4, "y0": 99.6, "x1": 523.0, "y1": 130.2},
+            {"page": 4, "x0": 72.4, "y0": 50.0, "x1": 523.0, "y1": 60.0},
+        ],
+        "confidence": 1.0,
+        "own": False,
+    }
+    return Passage(**{**fields, **more})
+
+
+def test_a_document_question_is_looked_up_as_it_was_written() -> None:
+    assert lookups("document_question", "Was steht in §5?", Facts(EMMA), "en") == [
+        Lookup("Was steht in §5?")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "texts"),
+    [
+        ("en", ["What does a high LDL mean?", "What does a low HDL mean?"]),
+        ("zh", ["LDL偏高是什么意思", "HDL偏低是什么意思"]),
+    ],
+)
+def test_what_is_out_of_range_is_looked_up_in_the_medical_documents(
+    language: str, texts: list[str]
+) -> None:
+    results = [result("ldl", "LDL", "high"), result("alt", "ALT", "normal")]
+    results += [result("hdl", "HDL", "low")]
+    records = Facts(EMMA, report=LabReport("Lab", date(2026, 1, 1), tuple(results)))
+    found = lookups("lab_report", "explain", records, language)
+    assert found == [Lookup(text, ("medical",), limit=1) for text in texts]
+
+
+@pytest.mark.parametrize("intent", ["insurance_balance", "lab_report", "complaint", "other"])
+def test_without_a_report_nothing_is_looked_up(intent: str) -> None:
+    assert lookups(intent, "explain", Facts(EMMA), "en") == []
+
+
+def test_a_passage_found_twice_is_cited_once_and_a_far_one_not_at_all() -> None:
+    near, again, far = passage(chunk=1), passage(chunk=1, score=0.4), passage(chunk=2, score=0.1)
+    assert [one.chunk for one in worth_citing([near, again, far], 0.25)] == [1]
+    assert [one.chunk for one in worth_citing([passage(score=float("nan"))], 0.25)] == []
+
+
+def test_a_citation_says_document_page_and_place() -> None:
+    cited = citation(passage())
+    assert (cited.title, cited.page, cited.place) == ("Annual Report", 3, "72,100–523,130")
+    assert cited.quote == "Total assets 1,234.50"
+    assert (cited.date, cited.score, len(cited.boxes)) == ("2025-12-31", 0.512, 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "word " * 200,
+        "资产总计为一千二百万元。" * 60,
+        "1,234,567.00 " * 60,
+        "x" * 1000,
+        "余额" * 150 + "1234567890.55" * 3,
+    ],
+)
+def test_a_quote_is_cut_between_words_and_never_inside_a_number(text: str) -> None:
+    short = shortened(text)
+    assert len(short) <= MAX_QUOTE_CHARS
+    assert short.endswith("…")
+    kept = short[:-1]
+    line = " ".join(text.split())
+    assert line.startswith(kept)
+    if len(kept) > MAX_QUOTE_CHARS // 2 + 1:
+        assert not (kept[-1].isdigit() and line[len(kept)] in "0123456789.,")
+
+
+def test_a_short_quote_stays_whole() -> None:
+    assert shortened("a\n b") == "a b"
