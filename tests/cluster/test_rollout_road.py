@@ -86,6 +86,7 @@ def test_a_push_supersedes_before_the_scenarios_passed_and_waits_afterwards(tiny
         assert "already waits" in tell(tiny, third)
         said = tiny.run("deploy", third, "--give-up-undo", "--wait", "60")
         assert "release 4 serves on blue" in said
+        tiny.until(lambda now: not now.ended)  # the records follow the journal
     verdicts = {one.number: one.verdict for one in records.history(tiny.api, tiny.names)}
     assert verdicts == {1: "promoted", 3: "promoted", 4: "promoted"} | (
         {2: "superseded"} if 2 in verdicts else {}
