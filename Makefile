@@ -30,6 +30,7 @@ help: ## what each target does
 packages: .venv/ready
 	@$(PYTHON) -m deploy.cluster.packages
 	@$(PYTHON) -m apps.engine.native
+	@$(PYTHON) -m observability.native
 
 run: packages ## the assistant on this machine, without Kubernetes (Ctrl-C ends it)
 	$(PYTHON) -m apps.local
@@ -55,7 +56,7 @@ verify-images: .venv/ready ## look into each built image: user, entry, setuid fi
 check: packages ## lint, types and the unit tests but for the slow ones
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
-	.venv/bin/mypy apps rollout images deploy
+	.venv/bin/mypy apps rollout images deploy observability
 	$(PYTHON) -m pytest -q -m 'not slow' tests/unit
 
 integration: packages tests/.packages ## slow unit tests, and tests with a real PostgreSQL, Triton, git, registry and browser
