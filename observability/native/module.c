@@ -75,6 +75,12 @@ static PyObject *watch(PyObject *self, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+static PyObject *forget(PyObject *self, PyObject *unused) {
+  (void)self, (void)unused;
+  forget_watched();
+  Py_RETURN_NONE;
+}
+
 /* For wrappers: (name, frame) and (name, frame, how). */
 static PyObject *entry(PyObject *self, PyObject *args) {
   (void)self;
@@ -176,6 +182,7 @@ static PyMethodDef methods[] = {
     FAST(on_resume),
     FAST(on_unwind),
     {"watch", watch, METH_VARARGS, "watch(code, name: bytes, suspends: bool)"},
+    {"forget", forget, METH_NOARGS, "Watch nothing."},
     {"entry", entry, METH_VARARGS, "entry(name: bytes, frame: int)"},
     {"leave", leave, METH_VARARGS, "leave(name: bytes, frame: int, how: int)"},
     {"created", created, METH_VARARGS, "created(type: bytes, id: int, size: int)"},

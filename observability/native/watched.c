@@ -40,3 +40,11 @@ int add_watched(PyObject *code, PyObject *name, bool suspends) {
   used++;
   return 0;
 }
+
+void forget_watched(void) {
+  for (size_t i = 0; table && i <= mask; i++) {
+    Py_CLEAR(table[i].code);
+    Py_CLEAR(table[i].name);
+  }
+  used = 0;
+}

@@ -11,3 +11,4 @@ typedef struct {
 
 const Watched *find_watched(const PyObject *code);
 int add_watched(PyObject *code, PyObject *name, bool suspends);
+void forget_watched(void);
