@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 
 from observability.agent import process
-from observability.agent.points import interesting, points
+from observability.agent.points import interesting, is_ours, points
 from observability.agent.process import Process
 from observability.bpf.errors import TraceError
 from observability.bpf.probe import uprobe
@@ -25,7 +25,8 @@ class Attached:
     def update(self, loaded: Loaded, programs: frozenset[Program]) -> bool:
         """Attach to files that were mapped since; whether there were any."""
         news = False
-        for file in process.mapped_files(self.of.pid):
+        # Our own points last: a process that sees them watched may count on all the others.
+        for file in sorted(process.mapped_files(self.of.pid), key=is_ours):
             key = (file.device, file.inode)
             if key in self._seen or not interesting(file, programs):
                 continue
@@ -64,17 +65,18 @@ class Attacher:
         self._programs = frozenset(programs)
         self._attached: dict[Process, Attached] = {}
 
-    def follow(self, pids: Iterable[int]) -> list[Attached]:
-        """Attach to these processes and to no others; those with news are returned."""
+    def follow(self, pids: Iterable[int]) -> tuple[list[Process], list[Attached]]:
+        """Attach to these processes and to no others; those that went, those with news."""
         there = {found for pid in pids if (found := process.find(pid))}
-        for gone in self._attached.keys() - there:
-            self._attached.pop(gone).close()
+        gone = list(self._attached.keys() - there)
+        for of in gone:
+            self._attached.pop(of).close()
         changed = []
         for of in there:
             attached = self._attached.setdefault(of, Attached(of))
             if attached.update(self._loaded, self._programs):
                 changed.append(attached)
-        return changed
+        return gone, changed
 
     def close(self) -> None:
         """Take every probe out."""

@@ -34,22 +34,31 @@ def interesting(file: MappedFile, programs: frozenset[Program]) -> bool:
     """Whether the file's name promises a point for one of `programs`."""
     name = PurePosixPath(file.path).name
     return bool(
-        _OUR_POINTS.search(name)
-        or ("gpu" in programs and _CUDA.match(name))
+        is_ours(file)
+        or ("gpu" in programs and is_cuda(file.path))
         or ("waits" in programs and _PYTHON.match(name))
     )
 
 
+def is_ours(file: MappedFile) -> bool:
+    """Whether the file's name promises the probe points of `observability.native`."""
+    return bool(_OUR_POINTS.search(PurePosixPath(file.path).name))
+
+
+def is_cuda(path: str) -> bool:
+    """Whether the file is libcudart or libcuda."""
+    return bool(_CUDA.match(PurePosixPath(path).name))
+
+
 def points(file: MappedFile, reachable: str, programs: frozenset[Program]) -> list[Point]:
     """The points of a file that we reach as `reachable`. Errors: `TraceError`."""
-    name = PurePosixPath(file.path).name
     elf = Elf(reachable)
-    if _OUR_POINTS.search(name):
+    if is_ours(file):
         return [
             Point(probe.name, probe.offset, probe.name, semaphore=probe.semaphore)
             for probe in elf.probes(PROVIDER)
         ]
-    if _CUDA.match(name) and "gpu" in programs:
+    if is_cuda(file.path) and "gpu" in programs:
         return list(_gpu_points(elf))
     return list(_gil_points(elf)) if "waits" in programs else []
 

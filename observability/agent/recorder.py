@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable
 from time import monotonic
 
 from observability.agent.attach import Attached, Attacher
-from observability.agent.clock import boot_id
+from observability.agent.clock import boot_id, now_ns
 from observability.agent.events import Record, decode
+from observability.agent.process import Process
 from observability.agent.recording import loss
 from observability.bpf.program import PAGES, Counts, Loaded
 from observability.bpf.source import Program
@@ -19,15 +20,13 @@ _AT_ONCE = 65536
 class Recorder:
     """Events of some processes, as records for `write`.
 
-    `read` events were taken out of the buffer; `attached` is told of every new file with
-    probes."""
+    `read` events were taken out of the buffer."""
 
     def __init__(
         self,
         programs: Iterable[Program],
         write: Callable[[list[Record]], None],
         *,
-        attached: Callable[[Attached], None] = lambda _: None,
         perf: bool = False,
         pages: int = PAGES,
     ) -> None:
@@ -38,15 +37,14 @@ class Recorder:
         self._loaded.listen(self._take)
         self._waiting: list[bytes] = []
         self._write = write
-        self._told = attached
         self._boot = boot_id()
         self._reported: Counts | None = None
         self.read = 0
 
     def follow(self, pids: Iterable[int]) -> None:
         """Attach to these processes, and leave all others."""
-        for attached in self._attacher.follow(pids):
-            self._told(attached)
+        gone, changed = self._attacher.follow(pids)
+        self._write([_gone(process) for process in gone] + [_attached(a) for a in changed])
 
     def step(self, wait_ms: int = _POLL_MS) -> None:
         """Read and write what is there; wait for it up to `wait_ms`."""
@@ -90,3 +88,19 @@ class Recorder:
     def _take(self, data: bytes) -> bool:
         self._waiting.append(data)
         return len(self._waiting) < _AT_ONCE
+
+
+def _gone(process: Process) -> Record:
+    return {"layer": "process", "kind": "gone", "t_ns": now_ns(), "pid": process.pid}
+
+
+def _attached(attached: Attached) -> Record:
+    return {
+        "layer": "process",
+        "kind": "attached",
+        "t_ns": now_ns(),
+        "pid": attached.of.pid,
+        "started": attached.of.started,
+        "points": attached.files,
+        "problems": attached.problems,
+    }

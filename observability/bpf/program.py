@@ -41,14 +41,16 @@ class Loaded:
         self._bcc = bcc()
         os.environ["BCC_KERNEL_SOURCE"] = str(HEADERS)
         try:
-            self._bpf: Any = self._bcc.BPF(text=text(programs), cflags=[*flags, "-Wno-unused"])
+            self._bpf: Any = self._bcc.BPF(
+                text=text(programs).encode(), cflags=[*flags, "-Wno-unused"]
+            )
         except Exception as error:  # BCC raises nothing narrower
             raise TraceError(f"BCC cannot compile our programs: {error}; see above") from error
 
     def function(self, name: str) -> int:
         """The file descriptor of a program for a uprobe. Errors: `TraceError`."""
         try:
-            return int(self._bpf.load_func(name, self._bcc.BPF.KPROBE).fd)
+            return int(self._bpf.load_func(name.encode(), self._bcc.BPF.KPROBE).fd)
         except Exception as error:
             raise TraceError(f"the kernel refuses the program {name}: {error}") from error
 
@@ -56,7 +58,7 @@ class Loaded:
         """Give each event's bytes to `take` from now on, within `poll`. With a ring buffer a
         false answer ends this `poll`; a perf buffer's is bounded by its own size."""
         string_at = self._bcc.ct.string_at
-        table = self._bpf["events"]
+        table = self._bpf[b"events"]
 
         def taken(_: Any, data: int, size: int) -> int:
             return 0 if take(string_at(data, size)) else -1
@@ -76,7 +78,7 @@ class Loaded:
 
     def counts(self) -> Counts:
         """What was counted so far."""
-        table = self._bpf["counters"]
+        table = self._bpf[b"counters"]
         return Counts(*(int(table.sum(table.Key(i)).value) for i in range(4)))
 
     def close(self) -> None:
