@@ -18,10 +18,15 @@ from apps.gateway.request import bearer_token, check_json, read_body
 from apps.gateway.stops import GONE, Running, Stops
 from apps.gateway.writers import JSONWriter, SSEWriter
 from apps.retrieval.assertion import sign
+from observability.tokens import Account
+
+FIRST_WORD = 2
+"""The first piece of a reply is the rendered facts, the second the model's first word."""
 
 
 class Chat:
-    """The endpoint. Front puts "record" and "headers_once" into the scope."""
+    """The endpoint. Front puts "record" and "headers_once" into the scope, and the accounting
+    around us "tokens"."""
 
     def __init__(
         self,
@@ -47,12 +52,16 @@ class Chat:
         check_json(headers)
         customer = await self._customer(bearer_token(headers))
         record.customer = customer
+        record.stages.ended("identify")
         question = read_question(await read_body(headers, receive))
+        record.stages.ended("read")
         writer = (SSEWriter if question.stream else JSONWriter)(send, question, record, self._lane)
         with self._stops.running(question.session) as running:
             async with (
                 _watching(receive, running),
-                aclosing(self._answer(question, customer, record, running)) as events,
+                aclosing(
+                    self._answer(question, customer, record, scope["tokens"], running)
+                ) as events,
             ):
                 await self._reply(events, writer, record, running)
 
@@ -68,7 +77,12 @@ class Chat:
             ) from None
 
     async def _answer(
-        self, question: Question, customer: Customer, record: Record, running: Running
+        self,
+        question: Question,
+        customer: Customer,
+        record: Record,
+        tokens: Account,
+        running: Running,
     ) -> AsyncGenerator[Event, None]:
         try:
             await self._directory.bind(question.session, customer.id)
@@ -76,6 +90,7 @@ class Chat:
             for event in cannot_answer(question.query, customer.language, str(error)):
                 yield event
             return
+        record.stages.ended("bind")
         expires = int(time.time()) + ASSERTION_S
         asked = Asked(
             question,
@@ -83,6 +98,7 @@ class Chat:
             customer.language,
             record.request_id,
             record.started,
+            tokens,
         )
         async with aclosing(self._conversation.answer(asked, running)) as events:
             async for event in events:
@@ -99,12 +115,16 @@ class Chat:
         async for event in events:
             if isinstance(event, Meta):
                 record.intent = event.intent
+                record.stages.ended("route")
             elif isinstance(event, Delta):
                 record.first_ms = record.first_ms or record.elapsed_ms()
                 record.words += 1
+                if record.words == FIRST_WORD:
+                    record.stages.ended("prompt")
             else:
                 record.total_ms = record.elapsed_ms()
                 record.status, record.reason = event.status, event.reason
+                record.stages.ended("words")
                 done = event
             if running.ended == GONE:
                 raise ClientGone

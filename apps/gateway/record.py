@@ -3,11 +3,13 @@
 import json
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from apps.gateway.directory import Customer
 from apps.gateway.samples import Samples
+from apps.gateway.stages import Stages
+from observability.ring import Requests
 
 GONE_HTTP = 499
 
@@ -29,6 +31,8 @@ class Record:
     first_ms: float = 0.0
     total_ms: float = 0.0
     words: int = 0
+    stages: Stages = field(default_factory=Stages)
+    tokens: dict[str, object] = field(default_factory=dict)
 
     def elapsed_ms(self) -> float:
         """Milliseconds since the request came in."""
@@ -36,12 +40,20 @@ class Record:
 
 
 class Journal:
-    """Where records go: one JSON line each, and for chat requests a sample."""
+    """Where records go: one JSON line each, and for chat requests a sample and a line in the
+    ring, which outlives this process."""
 
-    def __init__(self, lane: str, samples: Samples, out: TextIO = sys.stdout) -> None:
+    def __init__(
+        self,
+        lane: str,
+        samples: Samples,
+        out: TextIO = sys.stdout,
+        requests: Requests | None = None,
+    ) -> None:
         self._lane = lane
         self._samples = samples
         self._out = out
+        self._requests = requests
 
     def ended(self, record: Record, *, chat: bool) -> None:
         """Write the record down."""
@@ -78,5 +90,8 @@ class Journal:
                 "first_ms": round(record.first_ms, 1),
                 "words": record.words,
             }
+            if self._requests:
+                stages_ns = record.stages.ns
+                self._requests.ended(line | {"stages_ns": stages_ns, "tokens": record.tokens})
         self._out.write(json.dumps(line, ensure_ascii=False) + "\n")
         self._out.flush()

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 
 import uvicorn
+from starlette.types import Scope
 
 from apps.gateway.admin import AdminPort, admin_app
 from apps.gateway.chat import Chat
@@ -28,6 +29,9 @@ from apps.gateway.settings import Settings
 from apps.gateway.static import page_routes
 from apps.gateway.stops import Running, Stops
 from apps.retrieval.assertion import sign
+from observability.native import Native, available
+from observability.ring import Requests, Ring
+from observability.tokens import Account, TokenAccounting
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +71,10 @@ class Service:
         self._health = Health()
         self._stops = Stops()
         samples = Samples(settings.assertion_key)
+        points = available()
+        requests = None
+        if points and settings.ring:
+            requests = Requests(Ring(settings.ring, points), settings.release)
         self._directory = Directory(settings.database_url)
         self._pipeline = Pipeline(settings.pipeline_address)
         conversation = Conversation(
@@ -85,9 +93,9 @@ class Service:
             assertion_key=settings.assertion_key,
         )
         front = Front(
-            {CHAT: ("POST", chat), **page_routes()},
+            {CHAT: ("POST", _accounted(chat, points)), **page_routes()},
             self._health,
-            Journal(settings.lane, samples),
+            Journal(settings.lane, samples, requests=requests),
             lane=settings.lane,
             max_in_flight=settings.max_in_flight,
         )
@@ -159,6 +167,16 @@ class Service:
         except DirectoryDown:
             return False
         return True
+
+
+def _accounted(chat: Chat, points: Native | None) -> TokenAccounting:
+    def done(scope: Scope, account: Account) -> None:
+        scope["record"].tokens = account.summary()
+
+    def name(scope: Scope) -> str:
+        return str(scope["record"].request_id)
+
+    return TokenAccounting(chat, done, name=name, fire=points.token if points else None)
 
 
 def _config(app: object) -> uvicorn.Config:

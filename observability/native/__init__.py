@@ -4,6 +4,7 @@
 """
 
 import importlib.util
+import logging
 from collections.abc import Callable
 from functools import cache
 from importlib.machinery import ExtensionFileLoader
@@ -15,6 +16,9 @@ from observability.native.build import MODULE, sources_digest
 
 RETURNED, YIELDED, RESUMED, UNWOUND = range(4)
 """How control leaves a frame, or comes back to it."""
+
+GENERATED, HANDED, DELIVERED, DISCARDED, RECEIVED = range(5)
+"""What happens to a token. The model says GENERATED; whoever serves it, the others."""
 
 FUNCTIONS, OBJECTS, CHAINS, TOKENS = 1, 2, 4, 8
 """The bits of `Native.attached`."""
@@ -70,6 +74,9 @@ class Native(Protocol):
         gives what was there before. Errors: ValueError if they are not there or not aligned."""
 
 
+log = logging.getLogger(__name__)
+
+
 class NativeMissing(Exception):
     """The compiled module is not there, or is not made of these sources; one line."""
 
@@ -86,3 +93,12 @@ def load() -> Native:
     if sources_digest() != module.SOURCES:
         raise NativeMissing(f"{MODULE} was built from other sources; {command}")
     return cast(Native, module)
+
+
+def available() -> Native | None:
+    """The module, or None with a warning: who serves customers goes on without it."""
+    try:
+        return load()
+    except (NativeMissing, ImportError) as error:
+        log.warning("this process cannot be traced: %s", error)
+        return None

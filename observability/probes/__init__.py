@@ -30,10 +30,8 @@ def start(environment: Mapping[str, str] = os.environ) -> bool:
     packages = Packages.read(environment.get("PROBES", ""))
     if not packages:
         return False
-    try:
-        points = native.load()
-    except (native.NativeMissing, ImportError) as error:
-        log.warning("this process cannot be traced: %s", error)
+    points = native.available()
+    if points is None:
         return False
     driver = _driver(points)
     finder.install(packages, driver)

@@ -23,13 +23,18 @@ def watch(look: Callable[[], None]) -> None:
     _look = look
 
 
+def id_of(name: str) -> bytes:
+    """The id that tracers see for the request `name`: cut to MAX_BYTES, without NUL."""
+    return name.encode("utf-8", "replace")[:MAX_BYTES].replace(b"\0", b"?")
+
+
 class begin:
-    """While open, this context works for the request `name` (cut to MAX_BYTES bytes)."""
+    """While open, this context works for the request `name`."""
 
     __slots__ = ("_name", "_token")
 
     def __init__(self, name: str) -> None:
-        self._name = name.encode("utf-8", "replace")[:MAX_BYTES].replace(b"\0", b"?")
+        self._name = id_of(name)
 
     def __enter__(self) -> None:
         self._token: Token[bytes] = REQUEST_ID.set(self._name)

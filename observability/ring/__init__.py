@@ -6,6 +6,7 @@ at most the line being written. `python -m observability.ring FILE` reads it.
 
 from observability.ring.layout import LINES
 from observability.ring.reader import Contents, read
+from observability.ring.requests import Requests
 from observability.ring.writer import Ring
 
-__all__ = ["LINES", "Contents", "Ring", "read"]
+__all__ = ["LINES", "Contents", "Requests", "Ring", "read"]

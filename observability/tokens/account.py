@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
-GENERATED, HANDED, DELIVERED, DISCARDED = range(4)
-"""What happens to a token; the probe point's `event`."""
+from observability.native import DELIVERED, DISCARDED, HANDED, RECEIVED
+from observability.probes.request import id_of
 
 UNKNOWN = 0xFFFF_FFFF
 """The id of a token that is known only by its text."""
@@ -43,7 +43,7 @@ class Account:
     was seen to have left. What is generated and not delivered is discarded."""
 
     def __init__(self, request: str, began_ns: int, fire: Fire | None = None) -> None:
-        self._request = request.encode("utf-8", "replace").replace(b"\0", b"?")
+        self._request = id_of(request)
         self._began_ns = began_ns
         self._fire = fire or _nobody
         self._tokens: list[Token] = []
@@ -117,7 +117,7 @@ class Account:
     def _add(self, token: Token) -> None:
         if len(self._tokens) < MOST:
             self._tokens.append(token)
-            self._fire(self._request, token.id & UNKNOWN, GENERATED, 0)
+            self._fire(self._request, token.id & UNKNOWN, RECEIVED, 0)
 
     def _since_last(self, at_ns: int) -> int:
         return at_ns - (self._tokens[-1].at_ns if self._tokens else self._began_ns)

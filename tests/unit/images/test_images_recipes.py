@@ -12,7 +12,7 @@ from images.recipe import MAKING, Recipe, names, recipe
 
 ROOT = Path(__file__).parents[3]
 NAMES = names(ROOT)
-OURS = ("apps", "images", "rollout", "deploy")
+OURS = ("apps", "images", "rollout", "deploy", "observability")
 
 
 def inputs(image: str) -> list[str]:

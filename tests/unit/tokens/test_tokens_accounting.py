@@ -10,8 +10,9 @@ import pytest
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from observability.native import DELIVERED, DISCARDED, HANDED, RECEIVED
 from observability.tokens import Account, Reason, TokenAccounting
-from observability.tokens.account import DELIVERED, DISCARDED, GENERATED, HANDED, UNKNOWN
+from observability.tokens.account import UNKNOWN
 
 SSE = [(b"content-type", b"text/event-stream; charset=utf-8")]
 REQUEST = {"type": "http.request", "body": b"{}", "more_body": False}
@@ -270,14 +271,14 @@ def test_thrown_away_tokens_have_a_reason_and_a_price(reason: Reason) -> None:
     assert served.account.summary(watts=2.5)["joules"] == 10.0
     assert not summary["estimated"]
     assert served.fired == [
-        (100, GENERATED, 0),
+        (100, RECEIVED, 0),
         (100, HANDED, 0),
         (100, DELIVERED, 0),
-        (101, GENERATED, 0),
+        (101, RECEIVED, 0),
         (101, HANDED, 0),
         (101, DELIVERED, 0),
-        (102, GENERATED, 0),
-        (103, GENERATED, 0),
+        (102, RECEIVED, 0),
+        (103, RECEIVED, 0),
         (102, DISCARDED, reason),
         (103, DISCARDED, reason),
     ]
@@ -286,7 +287,7 @@ def test_thrown_away_tokens_have_a_reason_and_a_price(reason: Reason) -> None:
 def test_tokens_known_by_their_text_have_no_id() -> None:
     served = Served(streaming(delta("x")))
     served.run()
-    assert served.fired == [(UNKNOWN, event, 0) for event in (GENERATED, HANDED, DELIVERED)]
+    assert served.fired == [(UNKNOWN, event, 0) for event in (RECEIVED, HANDED, DELIVERED)]
 
 
 def test_the_first_reason_counts() -> None:
