@@ -11,7 +11,7 @@ Record = dict[str, Any]
 _EVENT = struct.Struct("=QIIHHIQQQQ64s96s")
 (_ENTRY, _RETURN, _CREATE, _DESTROY, _CHAIN, _TOKEN, _GPU, _OFF_CPU, _GIL) = range(1, 10)
 _HOW = ("return", "yield", "resume", "unwind")
-TOKEN_EVENTS = ("generated", "sent", "delivered", "discarded")
+TOKEN_EVENTS = ("generated", "handed", "delivered", "discarded", "received")
 OUTCOMES = ("", "client left", "complaint", "stop string", "deadline", "other")
 _NESTED = 1
 
@@ -22,7 +22,8 @@ def decode(data: bytes, boot: str) -> Record:
     python   kind entry, return, yield, resume, unwind; function, frame (0: a plain function)
              kind create, destroy; type, id, bytes
              kind chain; type, id, holders ("A.x <- B.y <- module m", 95 bytes at most)
-    token    kind generated, sent, delivered, discarded; token (a number), outcome
+    token    kind generated, handed (to the server), delivered (before the client left),
+             discarded, received (from a model that fires no generated); token (a number), outcome
     gpu      kind, call, api, bytes, address, result (0 is success), ns (how long the call took),
              nested (within another call of the GPU's libraries: not to be added), function
     wait     kind off_cpu, gil; ns, function, and for off_cpu runnable (it wanted to run)

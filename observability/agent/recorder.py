@@ -38,7 +38,7 @@ class Recorder:
         self._waiting: list[bytes] = []
         self._write = write
         self._boot = boot_id()
-        self._reported: Counts | None = None
+        self._reported: tuple[Counts, int] | None = None
         self.read = 0
 
     def follow(self, pids: Iterable[int]) -> None:
@@ -58,8 +58,8 @@ class Recorder:
         """The losses so far, written too if they changed."""
         counts = self._loaded.counts()
         record = loss(counts, self.read, self._loaded.buffer)
-        if counts != self._reported:
-            self._reported = counts
+        if (counts, self.read) != self._reported:
+            self._reported = counts, self.read
             self._write([record])
         return record
 

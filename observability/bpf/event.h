@@ -7,6 +7,10 @@
 #define REQUEST_SIZE 64
 #define NAME_SIZE 96
 
+/* The reader looks ten times a second; it is woken when much came in between. To wake it for each
+ * event would switch threads, which is an event again. */
+#define WAKE_EVERY 4096
+
 enum kind {
     FUNCTION_ENTRY = 1,
     FUNCTION_RETURN,
@@ -48,12 +52,16 @@ BPF_RINGBUF_OUTPUT(events, BUFFER_PAGES);
 #define READ_WORD(to, from) bpf_probe_read_user(to, sizeof(*(to)), (void *)(from))
 #endif
 
-static inline void count(int which)
+/* One more; how many there were on this CPU. */
+static inline u64 count(int which)
 {
     u64 *counter = counters.lookup(&which);
+    if (!counter)
+        return 0;
+    u64 before = *counter;
     /* Atomic though it is this CPU's own: a program can be preempted by another one. */
-    if (counter)
-        lock_xadd(counter, 1);
+    lock_xadd(counter, 1);
+    return before;
 }
 
 static inline void begin(struct event *e, u16 kind)
@@ -67,12 +75,13 @@ static inline void begin(struct event *e, u16 kind)
 
 static inline void submit(void *ctx, struct event *e)
 {
-    count(SENT);
+    u64 sent = count(SENT);
 #ifdef PERF_BUFFER
     if (events.perf_submit(ctx, e, sizeof(*e)))
         count(LOST);
 #else
-    if (events.ringbuf_output(e, sizeof(*e), 0))
+    u64 flags = sent % WAKE_EVERY ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP;
+    if (events.ringbuf_output(e, sizeof(*e), flags))
         count(LOST);
 #endif
 }

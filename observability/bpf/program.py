@@ -16,6 +16,8 @@ from observability.bpf.source import HEADERS, Program, text
 _DEBIAN = "/usr/lib/python3/dist-packages"
 _SENT, _LOST, _UNREAD, _UNMATCHED = range(4)
 PAGES = 4096
+# A reader that is woken for each event disturbs what it observes.
+_WAKE_EVENTS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +69,21 @@ class Loaded:
             table.open_ring_buffer(taken)
         else:
             # Its callback tells of losses late or never; the kernel's counter is the truth.
-            table.open_perf_buffer(taken, page_cnt=max(self._pages // 16, 1), lost_cb=_ignore)
+            table.open_perf_buffer(
+                taken,
+                page_cnt=max(self._pages // 16, 1),
+                lost_cb=_ignore,
+                wakeup_events=_WAKE_EVENTS,
+            )
 
     def poll(self, wait_ms: int) -> None:
-        """Read what is there, or wait for something up to `wait_ms`."""
+        """Wait up to `wait_ms`, less when the buffer fills, then read what is there."""
         if self.buffer == "ring":
             self._bpf.ring_buffer_poll(wait_ms)
+            self._bpf.ring_buffer_consume()
         else:
             self._bpf.perf_buffer_poll(wait_ms)
+            self._bpf.perf_buffer_consume()
 
     def counts(self) -> Counts:
         """What was counted so far."""

@@ -18,7 +18,6 @@ INTENTS = ("complaint", "insurance_balance", "lab_report", "document_question", 
 REQUESTS = 47
 _TOGETHER = 3
 _PATIENCE_S = 30.0
-_GENERATED, _SENT, _DELIVERED, _DISCARDED = range(4)
 _CLIENT_LEFT = 1
 _EVERY_POINT = native.FUNCTIONS | native.OBJECTS | native.CHAINS | native.TOKENS
 
@@ -61,12 +60,12 @@ async def _request(assistant: object, points: native.Native, ring: Ring, number:
     class Told(TokenSink):
         def token(self, number: int, *, read: bool) -> None:
             request = REQUEST_ID.get()
-            points.token(request, number, _GENERATED, 0)
-            points.token(request, number, _SENT, 0)
+            points.token(request, number, native.GENERATED, 0)
+            points.token(request, number, native.HANDED, 0)
             if read:
-                points.token(request, number, _DELIVERED, 0)
+                points.token(request, number, native.DELIVERED, 0)
             else:
-                points.token(request, number, _DISCARDED, _CLIENT_LEFT)
+                points.token(request, number, native.DISCARDED, _CLIENT_LEFT)
 
     started = now_ns()
     name = f"demo-{number:03}"
@@ -74,7 +73,7 @@ async def _request(assistant: object, points: native.Native, ring: Ring, number:
         answer = await assistant.serve(intent, Told())
     ring.append(
         {
-            "request": name,
+            "request_id": name,
             "t_ns": now_ns(),
             "boot": boot_id(),
             "intent": intent,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from observability.session.session import Loss, Request, Session
 
-_EVENTS = ("generated", "sent", "delivered", "discarded")
+_EVENTS = ("generated", "handed", "delivered", "discarded")
 
 
 def prometheus(session: Session, requests: Iterable[Request], loss: Loss) -> str:

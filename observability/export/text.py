@@ -87,7 +87,7 @@ def _tokens(request: Request) -> Iterator[str]:
     if generated := request.tokens("generated"):
         why = ", ".join(f"{reason} {n}" for reason, n in request.discards().items())
         yield (
-            f"tokens: {generated} generated, {request.tokens('sent')} sent,"
+            f"tokens: {generated} generated, {request.tokens('handed')} handed over,"
             f" {request.tokens('delivered')} delivered, {request.tokens('discarded')} discarded"
             f"{f' ({why})' if why else ''}"
         )
@@ -97,7 +97,7 @@ def _ring(request: Request) -> Iterator[str]:
     if request.line:
         told = ", ".join(
             f"{key} {value}" for key, value in request.line.items()
-            if key not in ("layer", "request") and not isinstance(value, dict | list)
+            if key not in ("layer", "request_id") and not isinstance(value, dict | list)
         )  # fmt: skip
         yield f"ring: {told}"
 

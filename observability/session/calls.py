@@ -56,7 +56,9 @@ class Span:
 class CallBuilder:
     """Builds the spans of one request from its records in the order of time."""
 
-    def __init__(self) -> None:
+    def __init__(self, made: str = "generated") -> None:
+        """`made` is the event that says that a token was made."""
+        self._made = made
         self.roots: list[Span] = []
         self.all: list[Span] = []
         self._stacks: dict[Thread, list[Span]] = {}
@@ -73,7 +75,7 @@ class CallBuilder:
             elif kind in ("return", "yield", "unwind"):
                 self._close(record, thread)
         elif layer in ("wait", "gpu", "token") and (stack := self._stacks.get(thread)):
-            _charge(stack[-1], record)
+            _charge(stack[-1], record, self._made)
 
     def finish(self) -> None:
         """End what is still open where its thread was last seen."""
@@ -110,7 +112,7 @@ class CallBuilder:
         span.how = how
 
 
-def _charge(span: Span, record: Record) -> None:
+def _charge(span: Span, record: Record, made: str) -> None:
     layer, kind = record["layer"], record["kind"]
     if layer == "wait":
         if kind == "gil":
@@ -118,7 +120,7 @@ def _charge(span: Span, record: Record) -> None:
         else:
             span.off_cpu_ns += record["ns"]
     elif layer == "token":
-        span.generated += kind == "generated"
+        span.generated += kind == made
         span.discarded += kind == "discarded"
     elif not record["nested"]:
         span.gpu_ns += record["ns"]
@@ -131,11 +133,18 @@ def _charge(span: Span, record: Record) -> None:
 
 def spans(records: Iterable[Record]) -> list[Span]:
     """Every span of one request's records, in the order in which they began."""
-    builder = CallBuilder()
-    for record in sorted(records, key=_time):
+    ordered = sorted(records, key=_time)
+    builder = CallBuilder(made(ordered))
+    for record in ordered:
         builder.add(record)
     builder.finish()
     return builder.all
+
+
+def made(records: Iterable[Record]) -> str:
+    """Which event says that a token was made: where no model tells, what the server received."""
+    kinds = {record["kind"] for record in records if record["layer"] == "token"}
+    return "received" if "received" in kinds and "generated" not in kinds else "generated"
 
 
 def _time(record: Record) -> int:

@@ -7,7 +7,7 @@ from functools import cached_property
 from observability.agent.events import Record
 from observability.bpf.errors import TraceError
 from observability.gpu.memory import Memory, memory
-from observability.session.calls import Span, spans
+from observability.session.calls import Span, made, spans
 from observability.session.tree import Node, tree
 
 
@@ -50,7 +50,9 @@ class Request:
         return str(self.line.get("intent") or "")
 
     def tokens(self, kind: str) -> int:
-        """How many tokens were `generated`, `sent`, `delivered` or `discarded`."""
+        """How many tokens were `generated`, `handed` to the server, `delivered`, `discarded`."""
+        if kind == "generated":
+            kind = made(self.records)
         return sum(r["layer"] == "token" and r["kind"] == kind for r in self.records)
 
     def discards(self) -> dict[str, int]:
@@ -127,7 +129,7 @@ class Session:
                 self._losses.pop()
             self._losses.append(so_far)
         elif layer == "ring":
-            self._named(str(record["request"])).line = record
+            self._named(str(record["request_id"])).line = record
         elif layer in ("process", "nvml"):
             self.system.append(record)
             self._all_gpu += [record] if layer == "process" else []

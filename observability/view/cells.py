@@ -39,17 +39,15 @@ def axis(requests: Iterable[Request]) -> Axis:
 
 
 def cells(requests: Sequence[Request], scenarios: Sequence[str], time: Axis) -> Counter[Cell]:
-    """Every cell that is not empty. A function that lasts several stretches is shared among
-    them evenly; of held memory a cell has what is held when its stretch ends."""
+    """Every cell that is not empty. What lasts several stretches is shared among them evenly; of
+    held memory a cell has what is held when its stretch ends."""
     number_of = {name: number for number, name in enumerate(scenarios)}
     found: Counter[Cell] = Counter()
     for request in requests:
         scenario = number_of[request.intent]
-        for span in request.spans:
-            first, last = time.bin(span.start_ns), time.bin(span.end_ns)
-            for number, resource in enumerate(RESOURCES):
-                if amount := resource.of(span):
-                    _share(found, amount, first, last, number, scenario)
+        for number, resource in enumerate(RESOURCES):
+            for at, ns, amount in resource.uses(request):
+                _share(found, amount, time.bin(at), time.bin(at + ns), number, scenario)
     found.update(_held(requests, number_of, time))
     return found
 

@@ -29,7 +29,7 @@ def uses(request: Request) -> list[int]:
     return [
         request.memory.bytes
         if resource.key == HELD
-        else sum(resource.of(span) for span in request.spans)
+        else sum(amount for _, _, amount in resource.uses(request))
         for resource in RESOURCES
     ]
 

@@ -162,7 +162,7 @@ def test_ten_thousand_requests_can_be_read(browser: Chrome, tmp_path: Path) -> N
         records += [
             python(at, "entry", "f", request=name),
             python(at + 10 + number, "return", "f", request=name),
-            {"layer": "ring", "request": name, "intent": f"scenario {number % 7}"},
+            {"layer": "ring", "request_id": name, "intent": f"scenario {number % 7}"},
         ]
     file = tmp_path / "page.html"
     file.write_text(page(Session(records), Loss(20_000, 20_000, 0)), encoding="utf-8")
@@ -184,7 +184,7 @@ def test_names_are_text_and_nothing_else(browser: Chrome, tmp_path: Path) -> Non
     records = [
         python(0, "entry", hostile, request=hostile),
         python(5_000, "return", hostile, request=hostile),
-        {"layer": "ring", "request": hostile, "intent": hostile},
+        {"layer": "ring", "request_id": hostile, "intent": hostile},
     ]
     file.write_text(page(Session(records), Loss(2, 2, 0)), encoding="utf-8")
     opened = Page(browser, file)

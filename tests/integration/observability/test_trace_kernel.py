@@ -91,6 +91,7 @@ def test_under_overload_lost_and_read_are_what_was_sent(points: Any, perf: bool)
     assert trace.loss["sent"] == MANY
     assert trace.loss["lost"] > 0
     assert trace.loss["lost"] + trace.loss["read"] == MANY
+    assert trace.of("loss")[-1] == trace.loss
     assert len(trace.of("token")) == trace.loss["read"]
 
 

@@ -125,7 +125,7 @@ def test_the_table_and_the_story_fit_80_columns_and_say_what_was_lost(
         assert text.endswith("1 lost, 12 read of 13 events\n")
         assert all(len(line) <= 80 for line in text.splitlines()), text
     text = story(requests[0], LOSS)
-    assert "2 generated, 0 sent, 1 delivered, 1 discarded (client left 1)" in text
+    assert "2 generated, 0 handed over, 1 delivered, 1 discarded (client left 1)" in text
     assert "4.0K at most, 4.0K still held" in text
 
 

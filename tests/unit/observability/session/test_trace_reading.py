@@ -29,8 +29,8 @@ def test_half_a_last_line_is_one_being_written(tmp_path: Path) -> None:
 
 def test_a_line_without_a_layer_is_the_rings(tmp_path: Path) -> None:
     file = tmp_path / "ring.jsonl"
-    file.write_text(json.dumps({"request": "r"}) + "\n")
-    assert list(Reading([file])) == [{"request": "r", "layer": "ring"}]
+    file.write_text(json.dumps({"request_id": "r"}) + "\n")
+    assert list(Reading([file])) == [{"request_id": "r", "layer": "ring"}]
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_the_file_put_aside_is_read_first(tmp_path: Path) -> None:
 def test_a_ring_is_read_as_it_lies(tmp_path: Path) -> None:
     file = tmp_path / "ring"
     ring = Ring(file, load())
-    ring.append({"request": "r1", "intent": "complaint"})
+    ring.append({"request_id": "r1", "intent": "complaint"})
     (record,) = Reading([file])
     assert record["layer"] == "ring"
     assert record["intent"] == "complaint"

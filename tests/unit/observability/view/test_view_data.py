@@ -82,7 +82,7 @@ def test_what_stands_out_is_named_with_the_function_that_did_it() -> None:
 def test_spans_name_their_parent_by_its_place() -> None:
     given = data(session(*incident()), Loss(13, 12, 1))
     (row,) = given["requests"]
-    assert row["line"] == {"request": "r1", "intent": "complaint", "lane": "blue"}
+    assert row["line"] == {"request_id": "r1", "intent": "complaint", "lane": "blue"}
     assert [(given["functions"][span[0]], span[1]) for span in row["spans"]] == [
         ("chat", -1),
         ("load", 0),
@@ -106,7 +106,7 @@ def test_a_large_recording_keeps_every_row_and_the_spans_of_the_heaviest() -> No
 
 
 def test_a_request_that_left_only_a_line_is_in_the_list() -> None:
-    given = data(session(*incident(), {"request": "r2", "intent": "other"}), Loss(0, 0, 0))
+    given = data(session(*incident(), {"request_id": "r2", "intent": "other"}), Loss(0, 0, 0))
     assert {row["id"] for row in given["requests"]} == {"r1", "r2"}
 
 
