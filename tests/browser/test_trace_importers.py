@@ -48,9 +48,9 @@ def opened(browser: Chrome, program: Path, tmp_path: Path) -> Callable[[str, str
         encoded = base64.b64encode(content.encode()).decode()
         script.write_text(f"speedscope.loadFileFromBase64({json.dumps(name)}, '{encoded}')")
         browser.get("about:blank")
-        browser.get(f"{program.as_uri()}#localProfilePath={script}")
-        body = browser.find_element(By.TAG_NAME, "body")
         try:
+            browser.get(f"{program.as_uri()}#localProfilePath={script}")
+            body = browser.find_element(By.TAG_NAME, "body")
             WebDriverWait(browser, 60, 0.1).until(lambda _: "Left Heavy" in body.text)
         except UnexpectedAlertPresentException as error:
             return str(error.alert_text)
