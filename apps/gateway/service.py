@@ -176,7 +176,8 @@ def _accounted(chat: Chat, points: Native | None) -> TokenAccounting:
     def name(scope: Scope) -> str:
         return str(scope["record"].request_id)
 
-    return TokenAccounting(chat, done, name=name, fire=points.token if points else None)
+    fire = points.token if points else None
+    return TokenAccounting(chat, done, name=name, fire=fire, reports=True)
 
 
 def _config(app: object) -> uvicorn.Config:

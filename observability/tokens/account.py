@@ -40,9 +40,15 @@ class Token:
 
 class Account:
     """A token is generated, then handed to `send`, then delivered: written before the client
-    was seen to have left. What is generated and not delivered is discarded."""
+    was seen to have left. What is generated and not delivered is discarded.
 
-    def __init__(self, request: str, began_ns: int, fire: Fire | None = None) -> None:
+    With `reports` the application enters its tokens itself, by `generated`; otherwise whoever
+    reads its reply enters pieces of text and the usage that it claims.
+    """
+
+    def __init__(
+        self, request: str, began_ns: int, fire: Fire | None = None, *, reports: bool = True
+    ) -> None:
         self._request = id_of(request)
         self._began_ns = began_ns
         self._fire = fire or _nobody
@@ -50,26 +56,25 @@ class Account:
         self._handed = 0
         self._delivered = 0
         self._closed = False
-        self._reported = False
+        self._reports = reports
         self._pieces = 0
         self._usage: int | None = None
         self.reason = Reason.NONE
 
     def generated(self, token: int, at_ns: int, cost_ns: int) -> None:
-        """A token that the application got from its model. Whoever says so once says all."""
-        self._reported = True
+        """A token that the application got from its model."""
         self._add(Token(token, at_ns, cost_ns))
 
     def piece(self, at_ns: int) -> None:
         """The reply has a piece of text: a token, if nobody knows better."""
         self._pieces += 1
-        if not self._reported and self._pieces > len(self._tokens):
+        if self._pieces > len(self._tokens):
             self._add(Token(UNKNOWN, at_ns, self._since_last(at_ns)))
 
     def usage(self, tokens: int, at_ns: int) -> None:
         """The reply says that it was made of so many tokens up to now."""
         self._usage = min(tokens, MOST)
-        while not self._reported and len(self._tokens) < self._usage:
+        while len(self._tokens) < self._usage:
             self._add(Token(UNKNOWN, at_ns, self._since_last(at_ns)))
 
     def handed(self) -> None:
@@ -98,7 +103,7 @@ class Account:
         the pieces of text in the reply and nothing confirms that.
         """
         made = len(self._tokens)
-        if not self._reported and self._usage is not None:
+        if self._usage is not None:
             made = min(made, self._usage)
         delivered = min(self._delivered, made)
         seconds = sum(token.cost_ns for token in self._tokens[delivered:made]) / 1e9
@@ -111,7 +116,7 @@ class Account:
             "reason": self.reason.name.lower() if made > delivered else None,
             "seconds": round(seconds, 6),
             "joules": None if watts is None else round(seconds * watts, 3),
-            "estimated": bool(made) and not self._reported and self._usage is None,
+            "estimated": bool(made) and not self._reports and self._usage is None,
         }
 
     def _add(self, token: Token) -> None:

@@ -13,7 +13,8 @@ from observability.tokens.body import Counter
 class TokenAccounting:
     """Puts an Account into `scope["tokens"]` and gives it to `done` when the request ends.
 
-    `name` says the request's id. A client that leaves is noticed by whoever reads from
+    `name` says the request's id. An application that `reports` enters every token itself, and
+    the bytes of its reply are not looked at. A client that leaves is noticed by whoever reads from
     `receive`: the application, or we while it reads nothing.
     """
 
@@ -24,12 +25,14 @@ class TokenAccounting:
         *,
         name: Callable[[Scope], str],
         fire: Fire | None = None,
+        reports: bool = False,
         clock_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         self._app = app
         self._done = done
         self._name = name
         self._fire = fire
+        self._reports = reports
         self._clock_ns = clock_ns
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -37,10 +40,11 @@ class TokenAccounting:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        account = Account(self._name(scope), self._clock_ns(), self._fire)
+        began_ns, name = self._clock_ns(), self._name(scope)
+        account = Account(name, began_ns, self._fire, reports=self._reports)
         scope["tokens"] = account
         client = _Client(receive, account)
-        reply = _Reply(send, account, client, self._clock_ns)
+        reply = _Reply(send, account, client, None if self._reports else self._clock_ns)
         try:
             await self._app(scope, client.receive, reply.send)
         except Exception:
@@ -103,22 +107,28 @@ class _Reply:
     """Sees what is sent."""
 
     def __init__(
-        self, send: Send, account: Account, client: _Client, clock_ns: Callable[[], int]
+        self,
+        send: Send,
+        account: Account,
+        client: _Client,
+        counting: Callable[[], int] | None,
     ) -> None:
         self._send = send
         self._account = account
         self._client = client
-        self._clock_ns = clock_ns
+        self._counting = counting
         self._counter: Counter | None = None
 
     async def send(self, message: Message) -> None:
         """The application's `send`."""
         if message["type"] == "http.response.start":
-            self._counter = Counter(message.get("headers", ()), self._account, self._clock_ns)
+            if self._counting:
+                self._counter = Counter(message.get("headers", ()), self._account, self._counting)
             self._client.watch()
-        elif message["type"] == "http.response.body" and self._counter:
+        elif message["type"] == "http.response.body":
             more = bool(message.get("more_body"))
-            self._counter.body(message.get("body", b""), more=more)
+            if self._counter:
+                self._counter.body(message.get("body", b""), more=more)
             self._account.handed()
             self._client.served = not (more or self._client.gone)
         await self._send(message)

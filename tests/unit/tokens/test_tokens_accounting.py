@@ -22,7 +22,9 @@ GONE = {"type": "http.disconnect"}
 class Served:
     """One request through the accounting; the client reads its first `stays` messages."""
 
-    def __init__(self, app: ASGIApp, *, stays: int = 1000, around: Any = None) -> None:
+    def __init__(
+        self, app: ASGIApp, *, stays: int = 1000, around: Any = None, reports: bool = False
+    ) -> None:
         self.app = app
         self.stays = stays
         self.sent: list[Message] = []
@@ -33,22 +35,23 @@ class Served:
         self._asked = False
         self._around = around or (lambda app: app)
         self._now = 0
+        self._how: dict[str, Any] = {"fire": self.fire, "reports": reports}
 
     def run(self) -> dict[str, Any]:
         def done(scope: Scope, account: Account) -> None:
             self.account = account
 
-        def fire(request: bytes, token: int, event: int, outcome: int) -> None:
-            assert request == b"r"
-            self.fired.append((token, event, outcome))
-
         app = TokenAccounting(
-            self._around(self.app), done, name=lambda scope: "r", fire=fire, clock_ns=self.clock
+            self._around(self.app), done, name=lambda scope: "r", clock_ns=self.clock, **self._how
         )
         scope: Scope = {"type": "http", "headers": [(b"accept-encoding", b"gzip")]}
         asyncio.run(app(scope, self.receive, self.send))  # type: ignore[arg-type]
         assert self.account
         return self.account.summary()
+
+    def fire(self, request: bytes, token: int, event: int, outcome: int) -> None:
+        assert request == b"r"
+        self.fired.append((token, event, outcome))
 
     def clock(self) -> int:
         self._now += 1_000_000
@@ -262,7 +265,8 @@ def reporting(costs: list[int], *, sent: int, reason: Reason | None) -> ASGIApp:
 
 @pytest.mark.parametrize("reason", [Reason.COMPLAINT, Reason.STOP_STRING, Reason.DEADLINE])
 def test_thrown_away_tokens_have_a_reason_and_a_price(reason: Reason) -> None:
-    served = Served(reporting([10**9, 10**9, 3 * 10**9, 10**9], sent=2, reason=reason))
+    app = reporting([10**9, 10**9, 3 * 10**9, 10**9], sent=2, reason=reason)
+    served = Served(app, reports=True)
     summary = served.run()
     assert counts(summary) == (4, 2, 2, 2)
     assert (summary["reason"], summary["seconds"]) == (reason.name.lower(), 4.0)
@@ -282,6 +286,18 @@ def test_thrown_away_tokens_have_a_reason_and_a_price(reason: Reason) -> None:
         (102, DISCARDED, reason),
         (103, DISCARDED, reason),
     ]
+
+
+def test_the_text_of_an_application_that_reports_is_no_token() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await begin(send)
+        await body(send, delta("the facts come first") + usage(99))
+        scope["tokens"].generated(7, 1, 1)
+        await body(send, delta("word"), more=False)
+
+    served = Served(app, reports=True)
+    assert counts(served.run()) == (1, 1, 1, 0)
+    assert {token for token, _, _ in served.fired} == {7}
 
 
 def test_tokens_known_by_their_text_have_no_id() -> None:
@@ -304,7 +320,7 @@ def test_an_application_that_fails_has_thrown_its_tokens_away() -> None:
         scope["tokens"].generated(1, 1, 1)
         raise ValueError("known")
 
-    served = Served(fails)
+    served = Served(fails, reports=True)
     with pytest.raises(ValueError, match="known"):
         served.run()
     assert served.account
