@@ -48,7 +48,8 @@ class Elf:
     def __init__(self, path: str) -> None:
         self._path = path
         try:
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            # The path is another process's: it may name a pipe by now.
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
             try:
                 self._data = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
             finally:

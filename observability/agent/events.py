@@ -1,5 +1,6 @@
-"""The kernel's events as records: what a line of a recording is."""
+"""Events as records: what a line of a recording is."""
 
+import json
 import struct
 from typing import Any
 
@@ -64,6 +65,17 @@ def decode(data: bytes, boot: str) -> Record:
     if kind == _GIL:
         return record | {"layer": "wait", "kind": "gil", "ns": a, "function": text}
     raise ValueError(f"an event of the unknown kind {kind}")
+
+
+def ring_record(line: bytes) -> Record | None:
+    """The record of a ring's line, whose fields are the request's own; None if it is none."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(record, dict) or not isinstance(record.get("request_id"), str):
+        return None
+    return record | {"layer": "ring"}
 
 
 def _gpu(call: int, flags: int, size: int, address: int, result: int, ns: int) -> Record:

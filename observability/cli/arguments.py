@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from observability.cli import check, demo, export, flame, page, record, request, top
+from observability.cli import check, demo, export, flame, page, record, request, serve, top
 from observability.export.folded import WEIGHTS
 
 _EXAMPLES = """
@@ -31,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
     commands = whole.add_subparsers(required=True, metavar="COMMAND")
     _check(commands.add_parser("check", help="what this node can do, and why not"))
     _record(commands.add_parser("record", help="trace processes into a file"))
+    _serve(commands.add_parser("serve", help="trace the pods of this node (the DaemonSet)"))
     _top(commands.add_parser("top", help="the slowest requests"))
     _request(commands.add_parser("request", help="one request's story"))
     _flame(commands.add_parser("flame", help="folded stacks for a flame graph"))
@@ -47,14 +48,27 @@ def _check(p: argparse.ArgumentParser) -> None:
 
 def _record(p: argparse.ArgumentParser) -> None:
     p.add_argument("--pid", type=int, action="append", default=[], help="and what it started")
+    _recording(p)
+    p.add_argument("--seconds", type=float, default=float("inf"), help="how long (default: ^C)")
+    p.set_defaults(run=record.run)
+
+
+def _serve(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--namespace", action="append", required=True, help="whose pods; repeatable")
+    p.add_argument("--selector", required=True, help="their labels: 'app in (gateway,pipeline)'")
+    p.add_argument("--node", required=True, help="this node's name")
+    p.add_argument("--port", type=int, default=9102, help="for /livez, /metrics, /scenarios")
+    _recording(p)
+    p.set_defaults(run=serve.run)
+
+
+def _recording(p: argparse.ArgumentParser) -> None:
     p.add_argument("--out", type=Path, required=True, help="the file; full, it becomes FILE.1")
     p.add_argument("--megabytes", type=_positive, default=256, help="when the file is full")
-    p.add_argument("--seconds", type=float, default=float("inf"), help="how long (default: ^C)")
     p.add_argument("--no-gpu", dest="gpu", action="store_false", help="leave CUDA calls out")
     p.add_argument("--no-waits", dest="waits", action="store_false",
                    help="leave waits for the CPU and the GIL out")  # fmt: skip
     p.add_argument("--perf-buffer", action="store_true", help="as on kernels before 5.8")
-    p.set_defaults(run=record.run)
 
 
 def _top(p: argparse.ArgumentParser) -> None:

@@ -14,25 +14,26 @@ def prometheus(session: Session, requests: Iterable[Request], loss: Loss) -> str
         by_intent.setdefault(request.intent, []).append(request)
     return "\n".join(
         [
-            *_metric("requests", "counter", "Requests seen.",
-                     ((_labels(intent=i), len(rs)) for i, rs in by_intent.items())),
-            *_metric("request_seconds", "counter", "Time from first to last event.",
-                     ((_labels(intent=i), _seconds(rs)) for i, rs in by_intent.items())),
-            *_metric("tokens", "counter", "Tokens by what became of them.",
-                     ((_labels(intent=i, event=e), sum(r.tokens(e) for r in rs))
+            *metric("requests", "counter", "Requests seen.",
+                     ((labels(intent=i), len(rs)) for i, rs in by_intent.items())),
+            *metric("request_seconds", "counter", "Time from first to last event.",
+                     ((labels(intent=i), _seconds(rs)) for i, rs in by_intent.items())),
+            *metric("tokens", "counter", "Tokens by what became of them.",
+                     ((labels(intent=i, event=e), sum(r.tokens(e) for r in rs))
                       for i, rs in by_intent.items() for e in _EVENTS)),
-            *_metric("gpu_held_bytes", "gauge", "GPU memory that nothing has freed.",
-                     ((_labels(function=f), held) for f, held in session.memory.by_holder())),
-            *_metric("events_lost", "counter", "Events that found no room.",
+            *metric("gpu_held_bytes", "gauge", "GPU memory that nothing has freed.",
+                     ((labels(function=f), held) for f, held in session.memory.by_holder())),
+            *metric("events_lost", "counter", "Events that found no room.",
                      [("", loss.lost)]),
-            *_metric("events_sent", "counter", "Events that happened.", [("", loss.sent)]),
+            *metric("events_sent", "counter", "Events that happened.", [("", loss.sent)]),
         ]
     )  # fmt: skip
 
 
-def _metric(
+def metric(
     name: str, kind: str, help_text: str, values: Iterable[tuple[str, float]]
 ) -> Iterator[str]:
+    """The lines of one metric; `values` are (labels, value)."""
     full = f"switchyard_trace_{name}" + ("_total" if kind == "counter" else "")
     yield f"# HELP {full} {help_text}"
     yield f"# TYPE {full} {kind}"
@@ -40,7 +41,8 @@ def _metric(
         yield f"{full}{labels} {value}"
 
 
-def _labels(**labels: str) -> str:
+def labels(**labels: str) -> str:
+    """Labels as they stand behind a name."""
     quoted = (f'{key}="{_escape(value)}"' for key, value in labels.items())
     return "{" + ",".join(quoted) + "}"
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from observability import ring
-from observability.agent.events import Record
+from observability.agent.events import Record, ring_record
 from observability.bpf.errors import TraceError
 from observability.ring.layout import HEAD_BYTES, is_head
 
@@ -48,8 +48,13 @@ class Reading:
             if not isinstance(record, dict):
                 self.bad += 1
                 continue
+            if "layer" in record:
+                yield record
             # A ring's line has no layer: it is the request's own word about itself.
-            yield record if "layer" in record else record | {"layer": "ring"}
+            elif of_ring := ring_record(line):
+                yield of_ring
+            else:
+                self.bad += 1
 
 
 def older_first(path: Path) -> list[Path]:

@@ -1,5 +1,6 @@
 """Symbols and static probes of files that a compiler made, and of damaged ones."""
 
+import os
 import random
 import subprocess
 from pathlib import Path
@@ -64,6 +65,12 @@ def test_what_is_no_elf_file_is_named(tmp_path: Path, content: bytes) -> None:
     file.write_bytes(content)
     with pytest.raises(TraceError, match=str(file)):
         Elf(str(file))
+
+
+def test_a_pipe_in_a_librarys_place_does_not_hold_us_up(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.so")
+    with pytest.raises(TraceError, match="cannot read"):
+        Elf(str(tmp_path / "x.so"))
 
 
 def test_any_damage_is_an_answer_or_one_clear_line(library: Path, tmp_path: Path) -> None:

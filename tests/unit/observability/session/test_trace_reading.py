@@ -13,10 +13,10 @@ from observability.session.reading import Reading, older_first
 
 def test_a_damaged_line_costs_itself_alone(tmp_path: Path) -> None:
     file = tmp_path / "t.jsonl"
-    file.write_bytes(b'{"layer":"a"}\n{"lay\xff\n[1]\n{"layer":"b"}\n')
+    file.write_bytes(b'{"layer":"a"}\n{"lay\xff\n[1]\n{"x":1}\n{"layer":"b"}\n')
     reading = Reading([file])
     assert [record["layer"] for record in reading] == ["a", "b"]
-    assert reading.bad == 2
+    assert reading.bad == 3
 
 
 def test_half_a_last_line_is_one_being_written(tmp_path: Path) -> None:
