@@ -34,6 +34,7 @@ class Ring:
         self._again = float("-inf")
         self.lost = 0
         """Lines of this process that could not be written."""
+        self._memory()  # whoever follows the file finds it before the first line
 
     def append(self, fields: Mapping[str, Any]) -> bool:
         """Write one line. False, and counted, where that is impossible now."""

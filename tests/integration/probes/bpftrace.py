@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,3 +55,19 @@ def counting(path: str) -> Iterator[Counts]:
                 request, name, event = re.split(r",(?=[^,]*,[^,]*$)|,(?=[^,]*$)", key)
                 found[request, name, event] += hits
     assert found, err
+
+
+def wait_until_attached(pid: int, module: Path) -> None:
+    """Return when the last probe's semaphore, in the memory of `pid`, says so."""
+    notes = subprocess.run(["readelf", "-n", module], capture_output=True, text=True, check=True)
+    semaphore = re.search(r"Name: token\n.*Semaphore: (0x\w+)", notes.stdout)
+    assert semaphore
+    mapped = next(
+        line for line in Path(f"/proc/{pid}/maps").read_text().splitlines() if module.name in line
+    )
+    address = int(mapped.split("-")[0], 16) + int(semaphore[1], 16)
+    end = time.monotonic() + 60
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        while not os.pread(memory.fileno(), 2, address).strip(b"\0"):
+            assert time.monotonic() < end, "bpftrace does not attach"
+            time.sleep(0.05)

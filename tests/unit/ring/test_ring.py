@@ -40,6 +40,11 @@ def test_the_last_lines_are_kept_in_order(path: Path) -> None:
     assert (read(path).unfinished, read(path).damaged, read(path).problems) == (0, 0, [])
 
 
+def test_the_file_is_there_before_the_first_line(path: Path) -> None:
+    ring(path)
+    assert (read(path).lines, read(path).problems) == ([], [])
+
+
 def test_a_second_process_goes_on_where_the_first_ended(path: Path) -> None:
     ring(path).append({"n": 1})
     ring(path).append({"n": 2})
@@ -161,9 +166,9 @@ def test_a_full_disk_costs_lines_and_is_tried_again(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     now = [0.0]
-    to = ring(path, clock=lambda: now[0])
     with monkeypatch.context() as patched:
         patched.setattr(os, "posix_fallocate", full)
+        to = ring(path, clock=lambda: now[0])
         assert not to.append({"n": 1})
         assert list(path.parent.iterdir()) == []
     assert not to.append({"n": 2})
