@@ -16,7 +16,7 @@ START_CLUSTER := @echo "using the cluster of KUBECONFIG=$(KUBECONFIG)"
 endif
 
 .PHONY: help packages run up demo down check test unit integration cluster images verify-images \
-        lock format bench-split bench-undo bench-engine bench-logits bench-attention bench-pool fuzz
+        lock format bench-split bench-undo bench-engine bench-logits bench-attention bench-pool bench-trace fuzz
 
 help: ## what each target does
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -89,6 +89,9 @@ bench-pool: packages ## how well 1,000 mixed sessions use the KV pool, beside a 
 
 bench-attention: packages ## block-wise attention against the unblocked form, 128 to 8,192 tokens
 	$(PYTHON) -m tests.bench.attention
+
+bench-trace: packages tests/.packages ## what tracing costs a request, beside py-spy and pyinstrument
+	$(PYTHON) -m tests.bench.trace
 
 RUNS := 100000
 fuzz: packages ## RUNS=100000 runs of each fuzz target: GGUF, tokeniser, detokeniser, stop strings
