@@ -70,7 +70,8 @@ function fit(width, height) {
   const up = Math.max(...corners.map((c) => Math.abs(c[1])));
   const [left, right, above, below] = [150, flat() ? 36 : 130, 18, 36]; // room for the labels
   let [wide, high] = [(width - left - right) / 2 / across, (height - above - below) / 2 / up];
-  if (!flat()) wide = high = Math.min(wide, high);
+  // A box that is drawn higher than wide, or wider than high, still looks like one, to a point.
+  if (!flat()) [wide, high] = [Math.min(wide, high * 1.5), Math.min(high, wide * 1.5)];
   const [cx, cy] = [(width + left - right) / 2, (height + above - below) / 2];
   return ([x, y, near]) => [cx + x * wide, cy + y * high, near];
 }
