@@ -126,6 +126,7 @@ class Scheduler:
                 first.table = self._pool.open(first.prompt, first.positions, first.session)
             except PoolFull:
                 return
+            first.output.begun(first.table.length)
             self._running.append(self._waiting.popleft())
 
     def _to_the_end(self, step: Step) -> None:

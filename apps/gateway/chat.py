@@ -11,6 +11,7 @@ from apps.gateway.conversation import ASSERTION_S, Asked, Conversation, cannot_a
 from apps.gateway.directory import Customer, Directory, DirectoryDown
 from apps.gateway.events import Delta, Done, Event, Meta
 from apps.gateway.health import Health
+from apps.gateway.meter import Books
 from apps.gateway.question import Question, read_question
 from apps.gateway.record import GONE_HTTP, Record
 from apps.gateway.refusal import ClientGone, Refusal
@@ -18,7 +19,6 @@ from apps.gateway.request import bearer_token, check_json, read_body
 from apps.gateway.stops import GONE, Running, Stops
 from apps.gateway.writers import JSONWriter, SSEWriter
 from apps.retrieval.assertion import sign
-from observability.tokens import Account
 
 FIRST_WORD = 2
 """The first piece of a reply is the rendered facts, the second the model's first word."""
@@ -52,6 +52,7 @@ class Chat:
         check_json(headers)
         customer = await self._customer(bearer_token(headers))
         record.customer = customer
+        record.books = Books(scope["tokens"])
         record.stages.ended("identify")
         question = read_question(await read_body(headers, receive))
         record.stages.ended("read")
@@ -59,9 +60,7 @@ class Chat:
         with self._stops.running(question.session) as running:
             async with (
                 _watching(receive, running),
-                aclosing(
-                    self._answer(question, customer, record, scope["tokens"], running)
-                ) as events,
+                aclosing(self._answer(question, customer, record, running)) as events,
             ):
                 await self._reply(events, writer, record, running)
 
@@ -77,12 +76,7 @@ class Chat:
             ) from None
 
     async def _answer(
-        self,
-        question: Question,
-        customer: Customer,
-        record: Record,
-        tokens: Account,
-        running: Running,
+        self, question: Question, customer: Customer, record: Record, running: Running
     ) -> AsyncGenerator[Event, None]:
         try:
             await self._directory.bind(question.session, customer.id)
@@ -98,7 +92,7 @@ class Chat:
             customer.language,
             record.request_id,
             record.started,
-            tokens,
+            record.books,
         )
         async with aclosing(self._conversation.answer(asked, running)) as events:
             async for event in events:

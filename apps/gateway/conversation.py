@@ -9,13 +9,13 @@ from typing import Protocol
 
 from apps.gateway import degraded
 from apps.gateway.events import Delta, Done, Event, Meta
-from apps.gateway.meter import Meter
+from apps.gateway.meter import Books, Meter
 from apps.gateway.numbers import unsupported
 from apps.gateway.pipeline import Ended, PipelineFailed, Word
 from apps.gateway.question import Question
 from apps.gateway.routed import Routed
 from apps.gateway.stops import COMPLAINT, GONE, Running, Stops
-from observability.tokens import Account, Reason
+from observability.tokens import Reason
 
 ROUTE_TIMEOUT_S = 5.0
 ASSERTION_S = 120
@@ -53,14 +53,14 @@ class Models(Protocol):
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A question with what the gateway knows about it. `started` is on the monotonic clock;
-    `tokens` are the books that the answer's tokens are entered in."""
+    the answer's tokens are entered in its `books`."""
 
     question: Question
     assertion: str
     language: str
     request_id: str
     started: float
-    tokens: Account
+    books: Books
 
 
 class Conversation:
@@ -126,7 +126,7 @@ class Conversation:
     ) -> AsyncGenerator[Event, None]:
         said: list[str] = []
         status, reason = routed.status, routed.reason
-        meter = Meter(asked.tokens)
+        meter = Meter(asked.books)
         words = self._models.words(
             routed.prompt or "",
             asked.question.session,
@@ -151,11 +151,11 @@ class Conversation:
             if running.ended == GONE:
                 return
             status, reason = "stopped", COMPLAINT
-            asked.tokens.throw_away(Reason.COMPLAINT)
+            asked.books.account.throw_away(Reason.COMPLAINT)
             omitted = [*omitted, {"what": WORDS, "why": COMPLAINT}]
         except PipelineFailed as error:
             status, reason = "degraded", str(error)
-            asked.tokens.throw_away(Reason.DEADLINE if error.late else Reason.FAILED)
+            asked.books.account.throw_away(Reason.DEADLINE if error.late else Reason.FAILED)
             omitted = [*omitted, {"what": WORDS, "why": str(error)}]
         sources = [routed.text, asked.question.query, json.dumps(routed.facts, ensure_ascii=False)]
         yield Done(status, reason, omitted, unsupported("".join(said), sources))

@@ -2,16 +2,32 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from apps.gateway.pipeline import NO_TOKEN, Word
 from observability.tokens import Account
 
 
-class Meter:
-    """Reports the words of one answer, asked for now, to the request's books."""
+@dataclass(slots=True)
+class Books:
+    """What the model did for one request: the account of its tokens, how many its prompt
+    had, and how many of those were computed before."""
 
-    def __init__(self, account: Account, clock_ns: Callable[[], int] = time.monotonic_ns) -> None:
-        self._account = account
+    account: Account
+    prompt: int = 0
+    found: int = 0
+
+    @property
+    def cache_hit(self) -> float | None:
+        """Which share of the prompt was there already; None without a prompt."""
+        return round(self.found / self.prompt, 4) if self.prompt else None
+
+
+class Meter:
+    """Enters the words of one answer, asked for now, in the request's books."""
+
+    def __init__(self, books: Books, clock_ns: Callable[[], int] = time.monotonic_ns) -> None:
+        self._books = books
         self._clock_ns = clock_ns
         self._asked_ns = clock_ns()
         self._last_ns: int | None = None
@@ -25,4 +41,5 @@ class Meter:
         first = self._last_ns is None
         spent = now - self._asked_ns if first else word.at_ns - (self._last_ns or 0)
         self._last_ns = word.at_ns
-        self._account.generated(word.token, now, max(0, round(spent * word.share)))
+        self._books.prompt, self._books.found = word.prompt, word.found
+        self._books.account.generated(word.token, now, max(0, round(spent * word.share)))

@@ -48,7 +48,8 @@ class Word:
     """More of the model's text, maybe empty, and "" or how it finished.
 
     The token behind it, if there is one, was made at `at_ns` on the pipeline's monotonic
-    clock, in a step that did `share` of its work for this request.
+    clock, in a step that did `share` of its work for this request. Of the `prompt` tokens of
+    the question `found` were computed before.
     """
 
     text: str
@@ -56,6 +57,8 @@ class Word:
     token: int = NO_TOKEN
     at_ns: int = 0
     share: float = 1.0
+    prompt: int = 0
+    found: int = 0
 
 
 class Pipeline:
@@ -164,6 +167,8 @@ def _word(response: service_pb2.ModelInferResponse, request_id: str) -> Word:
         tensors.number(response, "token"),
         tensors.number(response, "at_ns"),
         _share(tensors.text(response, "table"), request_id),
+        tensors.number(response, "prompt_tokens"),
+        tensors.number(response, "found"),
     )
 
 

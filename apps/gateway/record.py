@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from apps.gateway.directory import Customer
+from apps.gateway.meter import Books
 from apps.gateway.samples import Samples
 from apps.gateway.stages import Stages
 from observability.ring import Requests
+from observability.tokens import Account
 
 GONE_HTTP = 499
 
@@ -32,7 +34,7 @@ class Record:
     total_ms: float = 0.0
     words: int = 0
     stages: Stages = field(default_factory=Stages)
-    tokens: dict[str, object] = field(default_factory=dict)
+    books: Books = field(default_factory=lambda: Books(Account("", 0)))
 
     def elapsed_ms(self) -> float:
         """Milliseconds since the request came in."""
@@ -91,7 +93,16 @@ class Journal:
                 "words": record.words,
             }
             if self._requests:
-                stages_ns = record.stages.ns
-                self._requests.ended(line | {"stages_ns": stages_ns, "tokens": record.tokens})
+                self._requests.ended(line | _inside(record))
         self._out.write(json.dumps(line, ensure_ascii=False) + "\n")
         self._out.flush()
+
+
+def _inside(record: Record) -> dict[str, Any]:
+    """What nobody but an engineer asks for."""
+    return {
+        "stages_ns": record.stages.ns,
+        "prompt_tokens": record.books.prompt,
+        "cache_hit": record.books.cache_hit,
+        "tokens": record.books.account.summary(),
+    }

@@ -31,7 +31,7 @@ from apps.gateway.stops import Running, Stops
 from apps.retrieval.assertion import sign
 from observability.native import Native, available
 from observability.ring import Requests, Ring
-from observability.tokens import Account, TokenAccounting
+from observability.tokens import TokenAccounting
 
 log = logging.getLogger(__name__)
 
@@ -170,14 +170,11 @@ class Service:
 
 
 def _accounted(chat: Chat, points: Native | None) -> TokenAccounting:
-    def done(scope: Scope, account: Account) -> None:
-        scope["record"].tokens = account.summary()
-
     def name(scope: Scope) -> str:
         return str(scope["record"].request_id)
 
     fire = points.token if points else None
-    return TokenAccounting(chat, done, name=name, fire=fire, reports=True)
+    return TokenAccounting(chat, name=name, fire=fire, reports=True)
 
 
 def _config(app: object) -> uvicorn.Config:

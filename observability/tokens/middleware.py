@@ -11,7 +11,7 @@ from observability.tokens.body import Counter
 
 
 class TokenAccounting:
-    """Puts an Account into `scope["tokens"]` and gives it to `done` when the request ends.
+    """Puts an Account into `scope["tokens"]`; `done` gets it too, when the request has ended.
 
     `name` says the request's id. An application that `reports` enters every token itself, and
     the bytes of its reply are not looked at. A client that leaves is noticed by whoever reads from
@@ -21,9 +21,9 @@ class TokenAccounting:
     def __init__(
         self,
         app: ASGIApp,
-        done: Callable[[Scope, Account], None],
         *,
         name: Callable[[Scope], str],
+        done: Callable[[Scope, Account], None] = lambda scope, account: None,
         fire: Fire | None = None,
         reports: bool = False,
         clock_ns: Callable[[], int] = time.monotonic_ns,

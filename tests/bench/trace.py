@@ -109,7 +109,7 @@ def main() -> None:
 def _sent(folder: Path) -> int:
     """Events that the recorder says were sent; it says as well whether any was lost."""
     said = (folder / "record.err").read_text()
-    found = re.search(r"(\d+) lost, \d+ read of (\d+) sent", said)
+    found = re.search(r"(\d+) lost, \d+ read of (\d+) events", said)
     if not found:
         raise SystemExit(f"the recorder does not say what it read: {said}")
     if found[1] != "0":

@@ -16,7 +16,7 @@ _PYSPY = Path(sys.executable).with_name("py-spy")
 
 @contextmanager
 def recorded(gateway: int, pipeline: int, folder: Path) -> Iterator[Path]:
-    """Our own recorder; gives its last line's file ("N lost, N read of N sent events")."""
+    """Our own recorder; gives its last line's file ("N lost, N read of N events")."""
     said = folder / "record.err"
     command = [sys.executable, "-m", "observability", "record", "--pid", str(gateway), "--pid",
                str(pipeline), "--out", str(folder / "trace.jsonl")]  # fmt: skip

@@ -42,12 +42,15 @@ def test_a_killed_gateway_leaves_a_line_for_every_answer(
     found = lines(ring)
     assert [line["request_id"] for line in found][:3] == [reply["request_id"] for reply in replies]
     assert len(found) == 4
+    # The same question again finds its beginning computed.
+    assert all(line["cache_hit"] > 0.5 for line in found[1:3])
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     for line in found:
         assert (line["intent"], line["status"]) == ("insurance_balance", "ok")
         assert (line["lane"], line["release"], line["boot"]) == ("local", "17", boot)
         assert list(line["stages_ns"]) == ["identify", "read", "bind", "route", "prompt", "words"]
         assert sum(line["stages_ns"].values()) / 1e6 == pytest.approx(line["total_ms"], rel=0.1)
+        assert 0 < line["prompt_tokens"]
         tokens = line["tokens"]
         assert 1 <= tokens["generated"] <= 12
         assert tokens["generated"] == tokens["handed"] == tokens["delivered"]

@@ -3,11 +3,12 @@
 import io
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from apps.gateway.meter import Meter
+from apps.gateway.meter import Books, Meter
 from apps.gateway.pipeline import PipelineFailed, Word, _share
 from apps.gateway.record import Journal, Record
 from apps.gateway.samples import Samples
@@ -20,19 +21,22 @@ from tests.unit.gateway.test_conversation import ASKED, ROUTED, Pipeline, answer
 
 
 def asked_anew() -> Any:
-    return type(ASKED)(ASKED.question, "signed", "en", "r1", 0.0, Account("r1", 0))
+    return replace(ASKED, books=Books(Account("r1", 0)))
 
 
 def test_a_token_costs_the_time_since_the_one_before_by_the_requests_share() -> None:
     now = [1_000]
     account = Account("r1", 0)
-    meter = Meter(account, lambda: now[0])
+    books = Books(account)
+    meter = Meter(books, lambda: now[0])
     now[0] = 5_000
     meter.heard(Word("a", "", 7, at_ns=900_000, share=1.0))
-    meter.heard(Word("b", "", 8, at_ns=902_000, share=0.25))
+    meter.heard(Word("b", "", 8, at_ns=902_000, share=0.25, prompt=32, found=8))
     meter.heard(Word("", "stop"))
     summary = account.summary()
     assert summary["generated"] == 2
+    assert (books.prompt, books.cache_hit) == (32, 0.25)
+    assert Books(account).cache_hit is None
     assert summary["seconds"] == pytest.approx((4_000 + 500) / 1e9, abs=1e-6)
 
 
@@ -54,8 +58,8 @@ def test_every_token_that_came_is_entered_and_a_complaint_is_the_reason() -> Non
     pipeline.tokens = True
     pipeline.at = lambda number: running.end(COMPLAINT) if number == 2 else None
     answer(pipeline, running, asked)
-    assert asked.tokens.summary()["generated"] == 2
-    assert asked.tokens.summary()["reason"] == "complaint"
+    assert asked.books.account.summary()["generated"] == 2
+    assert asked.books.account.summary()["reason"] == "complaint"
 
 
 @pytest.mark.parametrize(("late", "reason"), [(True, "deadline"), (False, "failed")])
@@ -67,7 +71,7 @@ def test_an_answer_that_breaks_off_says_why_its_tokens_are_lost(late: bool, reas
     pipeline, asked = Pipeline(ROUTED, ["a", "b"]), asked_anew()
     pipeline.tokens, pipeline.at = True, breaks
     answer(pipeline, None, asked)
-    assert asked.tokens.summary()["reason"] == reason
+    assert asked.books.account.summary()["reason"] == reason
 
 
 def test_a_client_that_left_is_the_middlewares_to_notice() -> None:
@@ -75,7 +79,7 @@ def test_a_client_that_left_is_the_middlewares_to_notice() -> None:
     pipeline.tokens = True
     pipeline.at = lambda number: running.end(GONE) if number else None
     answer(pipeline, running, asked)
-    assert asked.tokens.summary()["generated"] == 1
+    assert asked.books.account.summary()["generated"] == 1
 
 
 def test_stages_follow_each_other() -> None:
@@ -102,14 +106,14 @@ def test_a_chat_request_leaves_a_line_in_the_ring_and_others_do_not() -> None:
     journal = Journal("blue", Samples(b"k" * 32), io.StringIO(), Requests(lines, "17"))
     record = Record("r1", "POST", "/v1/chat", 0.0, http=200, status="ok", intent="lab_report")
     record.stages.ended("route")
-    record.tokens = {"generated": 5, "discarded": 2}
+    record.books.account.generated(7, 1, 1)
     journal.ended(record, chat=True)
     journal.ended(Record("r2", "GET", "/", 0.0, http=200), chat=False)
     (line,) = lines.kept
     wanted = {"request_id": "r1", "intent": "lab_report", "status": "ok", "lane": "blue"}
     assert wanted.items() <= line.items()
     assert line["release"] == "17"
-    assert line["tokens"] == {"generated": 5, "discarded": 2}
+    assert (line["tokens"]["generated"], line["tokens"]["discarded"]) == (1, 1)
     assert list(line["stages_ns"]) == ["route"]
     assert len(line["boot"]) == 36
     assert line["t_ns"] > 0

@@ -7,6 +7,7 @@ from typing import Any
 
 from apps.gateway.conversation import Asked, Conversation, cannot_answer
 from apps.gateway.events import Delta, Done, Event, Meta
+from apps.gateway.meter import Books
 from apps.gateway.pipeline import NO_TOKEN, Ended, PipelineFailed, Word
 from apps.gateway.question import Question
 from apps.gateway.routed import Routed
@@ -25,7 +26,7 @@ ROUTED = Routed(
     ticket=None,
 )
 QUESTION = Question("My balance in 2026?", "s1", "m1", True)
-ASKED = Asked(QUESTION, "signed", "en", "r1", 0.0, Account("r1", 0))
+ASKED = Asked(QUESTION, "signed", "en", "r1", 0.0, Books(Account("r1", 0)))
 
 
 class Pipeline:

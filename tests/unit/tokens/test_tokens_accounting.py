@@ -42,7 +42,11 @@ class Served:
             self.account = account
 
         app = TokenAccounting(
-            self._around(self.app), done, name=lambda scope: "r", clock_ns=self.clock, **self._how
+            self._around(self.app),
+            name=lambda scope: "r",
+            done=done,
+            clock_ns=self.clock,
+            **self._how,
         )
         scope: Scope = {"type": "http", "headers": [(b"accept-encoding", b"gzip")]}
         asyncio.run(app(scope, self.receive, self.send))  # type: ignore[arg-type]
@@ -336,6 +340,6 @@ def test_nothing_but_http_is_touched() -> None:
     def unreachable(*_: Any) -> Any:
         raise AssertionError
 
-    call: Callable[..., Awaitable[None]] = TokenAccounting(app, unreachable, name=unreachable)
+    call: Callable[..., Awaitable[None]] = TokenAccounting(app, name=unreachable, done=unreachable)
     asyncio.run(call({"type": "lifespan"}, 1, 2))  # type: ignore[arg-type]
     assert seen == [({"type": "lifespan"}, 1, 2)]

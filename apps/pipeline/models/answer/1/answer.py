@@ -62,6 +62,8 @@ class _Client:
             _number("at_ns", event.at_ns if event else time.perf_counter_ns()),
             _number("step", event.step if event else 0),
             bytes_tensor("table", json.dumps(event.table if event else [])),
+            _number("prompt_tokens", event.prompt if event else 0),
+            _number("found", event.found if event else 0),
         ]
         self._sender.send(pb.InferenceResponse(tensors), flags=_LAST if piece.finish else 0)
         if piece.token != NO_TOKEN:
