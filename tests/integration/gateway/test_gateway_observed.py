@@ -50,7 +50,7 @@ def test_a_killed_gateway_leaves_a_line_for_every_answer(
         assert (line["lane"], line["release"], line["boot"]) == ("local", "17", boot)
         assert list(line["stages_ns"]) == ["identify", "read", "bind", "route", "prompt", "words"]
         assert sum(line["stages_ns"].values()) / 1e6 == pytest.approx(line["total_ms"], rel=0.1)
-        assert 0 < line["prompt_tokens"]
+        assert line["prompt_tokens"] > 0
         tokens = line["tokens"]
         assert 1 <= tokens["generated"] <= 12
         assert tokens["generated"] == tokens["handed"] == tokens["delivered"]
