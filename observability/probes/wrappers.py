@@ -17,10 +17,13 @@ from observability.probes.functions import is_plain_def, name_of
 _KINDS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
-@dataclass(frozen=True)
-class _Wrapped:
-    before: CodeType
-    during: CodeType
+@dataclass(slots=True)
+class _Known:
+    """A function, and while it is traced its own code and the code that it has instead."""
+
+    function: "weakref.ref[FunctionType]"
+    before: CodeType | None = None
+    during: CodeType | None = None
 
 
 class Wrappers:
@@ -28,16 +31,16 @@ class Wrappers:
 
     def __init__(self, points: Native) -> None:
         self._points = points
-        self._known: weakref.WeakSet[FunctionType] = weakref.WeakSet()
-        self._wrapped: weakref.WeakKeyDictionary[FunctionType, _Wrapped] = (
-            weakref.WeakKeyDictionary()
-        )
+        # By address, and copied in one step: other threads define functions all the time.
+        self._known: dict[int, _Known] = {}
         self._names: dict[str, bytes] = {}
         self._wanted: Wanted | None = None
 
     def adopt(self, function: FunctionType) -> FunctionType:
-        self._known.add(function)
-        self._wrap_if_wanted(function)
+        key = id(function)
+        known = _Known(weakref.ref(function, lambda _: self._known.pop(key, None)))
+        self._known[key] = known
+        self._wrap_if_wanted(known)
         return function
 
     def adopt_code(self, module: str, code: CodeType) -> None:
@@ -46,27 +49,29 @@ class Wrappers:
     def on(self, wanted: Wanted) -> None:
         self.off()
         self._wanted = wanted
-        for function in list(self._known):
-            self._wrap_if_wanted(function)
+        for known in list(self._known.values()):
+            self._wrap_if_wanted(known)
 
     def off(self) -> None:
         self._wanted = None
-        for function, wrapped in list(self._wrapped.items()):
+        for known in list(self._known.values()):
+            function = known.function()
             # Somebody else may have exchanged it meanwhile: then it is theirs.
-            if function.__code__ is wrapped.during:
-                function.__code__ = wrapped.before
-        self._wrapped.clear()
+            if function and known.before and function.__code__ is known.during:
+                function.__code__ = known.before
+            known.before = known.during = None
 
-    def _wrap_if_wanted(self, function: FunctionType) -> None:
-        before = function.__code__
-        if self._wanted is None or not is_plain_def(before):
+    def _wrap_if_wanted(self, known: _Known) -> None:
+        function, wanted = known.function(), self._wanted
+        if function is None or wanted is None or known.during:
             return
+        before = function.__code__
         name = name_of(function.__module__, before)
-        if self._wanted(name):
+        if is_plain_def(before) and wanted(name):
             kept = self._names.setdefault(name, name.encode())
-            during = _wrapping(function, templates.sites(self._points, kept))
-            self._wrapped[function] = _Wrapped(before, during)
-            function.__code__ = during
+            known.during = _wrapping(function, templates.sites(self._points, kept))
+            known.before = before
+            function.__code__ = known.during
 
 
 def _wrapping(function: FunctionType, sites: templates.Sites) -> CodeType:

@@ -1,9 +1,12 @@
 """Which functions a request ran: every kind of function, exact counts, and nothing left behind."""
 
 import asyncio
+import gc
 import importlib
 import inspect
 import sys
+import threading
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -12,7 +15,8 @@ import pytest
 
 from observability import native, probes
 from observability.native import FUNCTIONS
-from observability.probes import carry, request
+from observability.probes import carry, finder, request
+from observability.probes.functions import Packages
 from observability.probes.request import begin
 from tests.unit.probes.fake_points import FakePoints
 
@@ -174,6 +178,44 @@ def test_the_kind_of_a_function_does_not_change(points: FakePoints, workload: Mo
         waiting = workload.coroutine(1)
         assert inspect.iscoroutine(waiting)
         waiting.close()
+
+
+def test_functions_may_be_defined_while_tracing_is_turned_on_and_off(
+    points: FakePoints, workload: ModuleType
+) -> None:
+    over = threading.Event()
+    made = 0
+
+    def define() -> None:
+        nonlocal made
+        while not over.is_set():
+            assert [workload.nested()() for _ in range(50)] == [1] * 50
+            made += 1
+
+    threads = [threading.Thread(target=define) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    driver = probes._driver(points)
+    finder.install(Packages((WORKLOAD,)), driver)
+    before, enough = made, 200
+    for _ in range(enough):
+        driver.on(lambda name: True)
+        driver.off()
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert made > before
+    points.events.clear()
+    workload.nested()()
+    assert not points.events
+
+
+def test_a_function_that_is_gone_is_not_kept(points: FakePoints, workload: ModuleType) -> None:
+    points.on = FUNCTIONS
+    with begin("r"):
+        gone = weakref.ref(workload.nested())
+        gc.collect()
+        assert gone() is None
 
 
 def test_wrong_arguments_fail_as_they_do_untraced(points: FakePoints, workload: ModuleType) -> None:
