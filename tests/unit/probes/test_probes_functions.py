@@ -180,33 +180,33 @@ def test_the_kind_of_a_function_does_not_change(points: FakePoints, workload: Mo
         waiting.close()
 
 
-def test_functions_may_be_defined_while_tracing_is_turned_on_and_off(
-    points: FakePoints, workload: ModuleType
-) -> None:
-    over = threading.Event()
-    made = 0
-
-    def define() -> None:
-        nonlocal made
-        while not over.is_set():
-            assert [workload.nested()() for _ in range(50)] == [1] * 50
-            made += 1
-
-    threads = [threading.Thread(target=define) for _ in range(3)]
-    for thread in threads:
-        thread.start()
+def test_functions_may_be_defined_while_tracing_is_turned_on_and_off(points: FakePoints) -> None:
     driver = probes._driver(points)
     finder.install(Packages((WORKLOAD,)), driver)
-    before, enough = made, 200
-    for _ in range(enough):
-        driver.on(lambda name: True)
-        driver.off()
-    over.set()
-    for thread in threads:
-        thread.join()
-    assert made > before
+    workload = importlib.import_module(WORKLOAD)
+    over = threading.Event()
+    kept = [workload.nested() for _ in range(500)]
+
+    def define() -> None:
+        while not over.is_set():
+            assert workload.nested()() == 1
+
+    threads = [threading.Thread(target=define) for _ in range(2)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for _ in range(5):
+            driver.on(lambda name: True)
+            driver.off()
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+        sys.setswitchinterval(interval)
     points.events.clear()
-    workload.nested()()
+    assert [function() for function in kept] == [1] * 500
     assert not points.events
 
 
