@@ -8,7 +8,10 @@ from pathlib import Path
 from images.lock import COMPONENT, Lock, Locked, component
 
 ROOT = Path(__file__).parent.parent
-IMAGES = ("gateway", "pipeline", "tickets", "postgres", "split-dns", "rollout", "network-policies")
+IMAGES = (
+    *("gateway", "pipeline", "tickets", "postgres", "split-dns", "rollout"),
+    *("network-policies", "tracing"),
+)
 OVERLAYS = (
     "platform",
     "local",

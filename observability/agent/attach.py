@@ -13,7 +13,8 @@ from observability.bpf.source import Program
 
 
 class Attached:
-    """The probes in one process: `files` with how many points each, `problems` in words."""
+    """The probes in one process: `files` with how many points each, and the `problems` of the
+    last update in words."""
 
     def __init__(self, of: Process) -> None:
         self.of = of
@@ -25,6 +26,7 @@ class Attached:
     def update(self, loaded: Loaded, programs: frozenset[Program]) -> bool:
         """Attach to files that were mapped since; whether there were any."""
         news = False
+        self.problems = []
         # Our own points last: a process that sees them watched may count on all the others.
         for file in sorted(process.mapped_files(self.of.pid), key=is_ours):
             key = (file.device, file.inode)

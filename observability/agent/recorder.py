@@ -20,13 +20,14 @@ _AT_ONCE = 65536
 class Recorder:
     """Events of some processes, as records for `write`.
 
-    `read` events were taken out of the buffer."""
+    `read` events were taken out of the buffer; `warn` is told what cannot be attached to."""
 
     def __init__(
         self,
         programs: Iterable[Program],
         write: Callable[[list[Record]], None],
         *,
+        warn: Callable[[str], None] = lambda _: None,
         perf: bool = False,
         pages: int = PAGES,
     ) -> None:
@@ -37,6 +38,7 @@ class Recorder:
         self._loaded.listen(self._take)
         self._waiting: list[bytes] = []
         self._write = write
+        self._warn = warn
         self._boot = boot_id()
         self._reported: tuple[Counts, int] | None = None
         self.read = 0
@@ -44,6 +46,9 @@ class Recorder:
     def follow(self, pids: Iterable[int]) -> None:
         """Attach to these processes, and leave all others."""
         gone, changed = self._attacher.follow(pids)
+        for attached in changed:
+            for problem in attached.problems:
+                self._warn(f"process {attached.of.pid}: {problem}")
         self._write([_gone(process) for process in gone] + [_attached(a) for a in changed])
 
     def step(self, wait_ms: int = _POLL_MS) -> None:

@@ -46,7 +46,8 @@ def uprobe(program: int, pid: int, path: str, offset: int, *, at_return: bool = 
     what = f"{path} at byte {offset:#x}"
     fd = _libc.syscall(number, attr, pid, -1, -1, _CLOSE_ON_EXEC)
     if fd < 0:
-        raise TraceError(f"cannot attach to {what}: {os.strerror(ctypes.get_errno())}")
+        reason = os.strerror(ctypes.get_errno())
+        raise TraceError(f"cannot attach to {what}: {reason}; `check` says what is missing")
     try:
         fcntl.ioctl(fd, _SET_BPF, program)
         fcntl.ioctl(fd, _ENABLE, 0)

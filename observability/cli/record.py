@@ -21,7 +21,7 @@ def run(arguments: Namespace) -> int:
     if not pids:
         raise TraceError("whom? name a process with --pid")
     file = RecordingFile(arguments.out, arguments.megabytes << 20)
-    recorder = Recorder(programs(arguments), file.write, perf=arguments.perf_buffer)
+    recorder = Recorder(programs(arguments), file.write, warn=warn, perf=arguments.perf_buffer)
     stopped = Stop()
     end = monotonic() + arguments.seconds
     recorder.run(
@@ -44,6 +44,11 @@ def programs(arguments: Namespace) -> list[Program]:
     chosen += ["gpu"] if arguments.gpu else []
     chosen += ["waits"] if arguments.waits else []
     return chosen
+
+
+def warn(problem: str) -> None:
+    """Tell a person, who may not read the recording."""
+    print(f"warning: {problem}", file=sys.stderr, flush=True)
 
 
 class Stop:

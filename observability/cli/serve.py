@@ -13,7 +13,7 @@ from observability.agent.rings import Rings
 from observability.agent.service import Service
 from observability.agent.totals import Totals
 from observability.bpf.errors import TraceError
-from observability.cli.record import Stop, programs
+from observability.cli.record import Stop, programs, warn
 from observability.gpu.nvml import Nvml
 from observability.gpu.rules import load
 from observability.gpu.watch import GpuWatch
@@ -49,7 +49,9 @@ class Agent:
         self._pods: dict[str, list[Pod]] = {}
         self._listed = float("-inf")
         self._turned = monotonic()
-        self.recorder = Recorder(programs(arguments), self._write, perf=arguments.perf_buffer)
+        self.recorder = Recorder(
+            programs(arguments), self._write, warn=warn, perf=arguments.perf_buffer
+        )
         self._service = Service(arguments.port, self._totals, self._lock, self._is_alive)
 
     def pids(self) -> list[int]:
@@ -81,7 +83,7 @@ class Agent:
                 pods = self._cluster.pods(namespace, self._selector, self._node)
             except TraceError as error:
                 # Those known so far are traced on.
-                print(f"warning: {error}", file=sys.stderr, flush=True)
+                warn(str(error))
             else:
                 self._pods[namespace] = pods
 

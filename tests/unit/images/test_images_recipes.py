@@ -22,7 +22,7 @@ def inputs(image: str) -> list[str]:
 def test_every_image_of_the_product_is_here() -> None:
     assert {
         *("gateway", "network-policies", "pipeline", "postgres"),
-        *("rollout", "split-dns", "tickets"),
+        *("rollout", "split-dns", "tickets", "tracing"),
     } == set(NAMES)
 
 
