@@ -17,7 +17,7 @@ endif
 
 .PHONY: help packages run up demo down check test unit integration cluster images verify-images \
         lock format bench-split bench-undo bench-engine bench-logits bench-attention bench-pool bench-loader bench-embed \
-        bench-retrieval bench-questions fuzz
+        bench-retrieval bench-questions bench-trace fuzz
 
 help: ## what each target does
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -31,6 +31,7 @@ help: ## what each target does
 packages: .venv/ready
 	@$(PYTHON) -m deploy.cluster.packages
 	@$(PYTHON) -m apps.engine.native
+	@$(PYTHON) -m observability.native
 
 run: packages ## the assistant on this machine, without Kubernetes (Ctrl-C ends it)
 	$(PYTHON) -m apps.local
@@ -56,7 +57,7 @@ verify-images: .venv/ready ## look into each built image: user, entry, setuid fi
 check: packages ## lint, types and the unit tests but for the slow ones
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
-	.venv/bin/mypy apps rollout images deploy
+	.venv/bin/mypy apps rollout images deploy observability
 	$(PYTHON) -m pytest -q -n 2 -m 'not slow' tests/unit
 
 integration: packages tests/.packages ## slow unit tests, and tests with a real PostgreSQL, Triton, git, registry and browser
@@ -102,6 +103,9 @@ bench-retrieval: packages ## filtered search of ROWS=100000 chunks beside FAISS 
 
 bench-questions: packages ## do questions find their passages, in both languages and across?
 	$(PYTHON) -m tests.bench.ask
+
+bench-trace: packages tests/.packages ## what tracing costs a request, beside py-spy and pyinstrument
+	$(PYTHON) -m tests.bench.trace
 
 RUNS := 100000
 fuzz: packages ## RUNS=100000 runs of each fuzz target: GGUF, tokeniser, detokeniser, stop strings

@@ -17,6 +17,7 @@ IMAGES = (
     "rollout",
     "network-policies",
     "loader",
+    "tracing",
 )
 OVERLAYS = (
     "platform",

@@ -58,7 +58,7 @@ class Generator:
         ids = self._chat.prompt(prompt, system)
         _check(stop_ids, room, self._tokenizer.size)
         only = None if numbers_of is None else self._numbers.only(numbers_of)
-        writer = _Writer(self._tokenizer, Stops(stops), frozenset(stop_ids), self._events)
+        writer = _Writer(self._tokenizer, Stops(stops), frozenset(stop_ids), self._events, len(ids))
         stream = Stream(
             request,
             room,
@@ -93,18 +93,28 @@ class _Writer:
     stream: Stream
 
     def __init__(
-        self, tokenizer: Tokenizer, stops: Stops, stop_ids: frozenset[int], events: Iterator[int]
+        self,
+        tokenizer: Tokenizer,
+        stops: Stops,
+        stop_ids: frozenset[int],
+        events: Iterator[int],
+        prompt: int,
     ) -> None:
         self._tokenizer = tokenizer
         self._stops = stops
         self._stop_ids = stop_ids
         self._events = events
+        self._prompt = prompt
+        self._found = 0
         self._detokenizer = Detokenizer()
         self._known = 0  # bad bytes that are in a piece already
 
     @property
     def full(self) -> bool:
         return self.stream.full
+
+    def begun(self, found: int) -> None:
+        self._found = found
 
     def token(self, token: int, finish: str, step: int, table: list[Served]) -> str:
         if token in self._stop_ids:
@@ -118,7 +128,15 @@ class _Writer:
             finish = "stop"
         elif finish:
             text += self._stops.finish()
-        event = Event(next(self._events), perf_counter_ns(), self.stream.request, step, table)
+        event = Event(
+            next(self._events),
+            perf_counter_ns(),
+            self.stream.request,
+            step,
+            table,
+            self._prompt,
+            self._found,
+        )
         self.stream.put(Piece(text, token, finish, self._bad(), event))
         return finish
 

@@ -142,7 +142,11 @@ class Scheduler:
                 if not self._suspend():
                     return
             else:
-                (self._suspended if first in self._suspended else self._waiting).remove(first)
+                if first in self._suspended:
+                    self._suspended.remove(first)
+                else:
+                    self._waiting.remove(first)
+                    first.output.begun(first.table.length)
                 self._running.append(first)
 
     def _next(self) -> Sequence | None:

@@ -20,6 +20,9 @@ class Output(Protocol):
     def full(self) -> bool:
         """Whether the reader has to catch up before another token is computed."""
 
+    def begun(self, found: int) -> None:
+        """Its prompt is read from now on, but for `found` tokens that are computed already."""
+
     def token(self, token: int, finish: str, step: int, table: list[Served]) -> str:
         """Take a token of a step that served `table`; gives `finish`, or "stop" of its own."""
 

@@ -17,7 +17,8 @@ class Event:
     """When a token was made and what else its step computed.
 
     `id` rises over all answers of an engine; `at_ns` is on `time.perf_counter_ns`
-    (CLOCK_MONOTONIC); `table` lists (request, tokens, "prefill" or "decode") of `step`.
+    (CLOCK_MONOTONIC); `table` lists (request, tokens, "prefill" or "decode") of `step`. Of
+    the `prompt` tokens of the question `found` were computed before it was asked.
     """
 
     id: int
@@ -25,6 +26,8 @@ class Event:
     request: str
     step: int
     table: list[Served]
+    prompt: int
+    found: int
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,12 @@ import asyncio
 import logging
 import sys
 
-from apps.gateway.service import Service
-from apps.gateway.settings import BadSettings, read
+from observability import probes
+
+probes.start()  # first, so that it sees the gateway's modules while they are imported
+
+from apps.gateway.service import Service  # noqa: E402
+from apps.gateway.settings import BadSettings, read  # noqa: E402
 
 
 async def _serve() -> None:

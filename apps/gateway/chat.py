@@ -11,6 +11,7 @@ from apps.gateway.conversation import ASSERTION_S, Asked, Conversation, cannot_a
 from apps.gateway.directory import Customer, Directory, DirectoryDown
 from apps.gateway.events import Delta, Done, Event, Meta
 from apps.gateway.health import Health
+from apps.gateway.meter import Books
 from apps.gateway.question import Question, read_question
 from apps.gateway.record import GONE_HTTP, Record
 from apps.gateway.refusal import ClientGone, Refusal
@@ -19,9 +20,13 @@ from apps.gateway.stops import GONE, Running, Stops
 from apps.gateway.writers import JSONWriter, SSEWriter
 from apps.retrieval.assertion import sign
 
+FIRST_WORD = 2
+"""The first piece of a reply is the rendered facts, the second the model's first word."""
+
 
 class Chat:
-    """The endpoint. Front puts "record" and "headers_once" into the scope."""
+    """The endpoint. Front puts "record" and "headers_once" into the scope, and the accounting
+    around us "tokens"."""
 
     def __init__(
         self,
@@ -47,7 +52,10 @@ class Chat:
         check_json(headers)
         customer = await self._customer(bearer_token(headers))
         record.customer = customer
+        record.books = Books(scope["tokens"])
+        record.stages.ended("identify")
         question = read_question(await read_body(headers, receive))
+        record.stages.ended("read")
         writer = (SSEWriter if question.stream else JSONWriter)(send, question, record, self._lane)
         with self._stops.running(question.session) as running:
             async with (
@@ -76,6 +84,7 @@ class Chat:
             for event in cannot_answer(question.query, customer.language, str(error)):
                 yield event
             return
+        record.stages.ended("bind")
         expires = int(time.time()) + ASSERTION_S
         asked = Asked(
             question,
@@ -83,6 +92,7 @@ class Chat:
             customer.language,
             record.request_id,
             record.started,
+            record.books,
         )
         async with aclosing(self._conversation.answer(asked, running)) as events:
             async for event in events:
@@ -99,12 +109,16 @@ class Chat:
         async for event in events:
             if isinstance(event, Meta):
                 record.intent = event.intent
+                record.stages.ended("route")
             elif isinstance(event, Delta):
                 record.first_ms = record.first_ms or record.elapsed_ms()
                 record.words += 1
+                if record.words == FIRST_WORD:
+                    record.stages.ended("prompt")
             else:
                 record.total_ms = record.elapsed_ms()
                 record.status, record.reason = event.status, event.reason
+                record.stages.ended("words")
                 done = event
             if running.ended == GONE:
                 raise ClientGone

@@ -9,11 +9,13 @@ from typing import Protocol
 
 from apps.gateway import degraded
 from apps.gateway.events import Delta, Done, Event, Meta
+from apps.gateway.meter import Books, Meter
 from apps.gateway.numbers import unsupported
 from apps.gateway.pipeline import Ended, PipelineFailed, Word
 from apps.gateway.question import Question
 from apps.gateway.routed import Routed
 from apps.gateway.stops import COMPLAINT, GONE, Running, Stops
+from observability.tokens import Reason
 
 ROUTE_TIMEOUT_S = 5.0
 ASSERTION_S = 120
@@ -50,13 +52,15 @@ class Models(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with what the gateway knows about it. `started` is on the monotonic clock."""
+    """A question with what the gateway knows about it. `started` is on the monotonic clock;
+    the answer's tokens are entered in its `books`."""
 
     question: Question
     assertion: str
     language: str
     request_id: str
     started: float
+    books: Books
 
 
 class Conversation:
@@ -129,6 +133,7 @@ class Conversation:
     ) -> AsyncGenerator[Event, None]:
         said: list[str] = []
         status, reason = routed.status, routed.reason
+        meter = Meter(asked.books)
         words = self._models.words(
             routed.prompt or "",
             asked.question.session,
@@ -142,6 +147,7 @@ class Conversation:
                 raise Ended(running.ended)
             async with aclosing(words) as stream:
                 async for word in stream:
+                    meter.heard(word)
                     text = word.text if said else word.text.lstrip()
                     if text:
                         yield Delta(text if said else f"\n\n{text}")
@@ -152,9 +158,11 @@ class Conversation:
             if running.ended == GONE:
                 return
             status, reason = "stopped", COMPLAINT
+            asked.books.account.throw_away(Reason.COMPLAINT)
             omitted = [*omitted, {"what": WORDS, "why": COMPLAINT}]
         except PipelineFailed as error:
             status, reason = "degraded", str(error)
+            asked.books.account.throw_away(Reason.DEADLINE if error.late else Reason.FAILED)
             omitted = [*omitted, {"what": WORDS, "why": str(error)}]
         # Of a citation what is written there; where its box lies supports no number.
         shown = [[one["page"], one.get("quote")] for one in routed.citations]

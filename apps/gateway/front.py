@@ -13,6 +13,7 @@ from apps.gateway.health import Health
 from apps.gateway.record import Journal, Record
 from apps.gateway.refusal import ClientGone, Refusal
 from apps.gateway.request import headers_of
+from observability.probes.request import begin
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +53,10 @@ class Front:
             started=time.monotonic(),
         )
         scope["record"] = record
+        with begin(record.request_id):
+            await self._named(scope, receive, send, record)
+
+    async def _named(self, scope: Scope, receive: Receive, send: Send, record: Record) -> None:
         chat = record.path == CHAT
         reply = _Reply(send, record, self._lane, self._health)
         self.in_flight += 1

@@ -1,12 +1,13 @@
 """The lane's Triton over gRPC: one unary call to `assistant`, one stream from `answer`."""
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 import grpc
-from tritonclient.grpc import service_pb2_grpc
+from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from apps.gateway import tensors
 from apps.gateway.routed import BadResult, Routed, read_result
@@ -27,10 +28,15 @@ _OPTIONS = (
     ("grpc.enable_http_proxy", 0),
 )
 _END = {"stop", "length"}
+NO_TOKEN = -1
 
 
 class PipelineFailed(Exception):
     """The pipeline did not answer; `str()` is one line that may be shown to a customer."""
+
+    def __init__(self, why: str, *, late: bool = False) -> None:
+        super().__init__(why)
+        self.late = late
 
 
 class Ended(Exception):
@@ -39,10 +45,20 @@ class Ended(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """More of the model's text, maybe empty, and "" or how it finished."""
+    """More of the model's text, maybe empty, and "" or how it finished.
+
+    The token behind it, if there is one, was made at `at_ns` on the pipeline's monotonic
+    clock, in a step that did `share` of its work for this request. Of the `prompt` tokens of
+    the question `found` were computed before.
+    """
 
     text: str
     finish: str
+    token: int = NO_TOKEN
+    at_ns: int = 0
+    share: float = 1.0
+    prompt: int = 0
+    found: int = 0
 
 
 class Pipeline:
@@ -124,7 +140,9 @@ class Pipeline:
                 while (response := await call.read()) is not grpc.aio.EOF:
                     if response.error_message:
                         raise _failed("answer", grpc.StatusCode.INTERNAL, response.error_message)
-                    word = _word(response.infer_response)
+                    word = _word(response.infer_response, request_id)
+                    if word.finish == "deadline":
+                        raise _failed("answer", grpc.StatusCode.DEADLINE_EXCEEDED, word.finish)
                     if word.finish and word.finish not in _END:
                         raise _failed("answer", grpc.StatusCode.ABORTED, word.finish)
                     yield word
@@ -142,8 +160,27 @@ class Pipeline:
             call.cancel()
 
 
-def _word(response: object) -> Word:
-    return Word(tensors.text(response, "text"), tensors.text(response, "finish"))
+def _word(response: service_pb2.ModelInferResponse, request_id: str) -> Word:
+    return Word(
+        tensors.text(response, "text"),
+        tensors.text(response, "finish"),
+        tensors.number(response, "token"),
+        tensors.number(response, "at_ns"),
+        _share(tensors.text(response, "table"), request_id),
+        tensors.number(response, "prompt_tokens"),
+        tensors.number(response, "found"),
+    )
+
+
+def _share(table: str, request_id: str) -> float:
+    """How much of a step's tokens were this request's: [[request id, tokens, kind], ...]."""
+    try:
+        served = [(str(name), int(tokens)) for name, tokens, _ in json.loads(table)]
+    except (ValueError, TypeError, RecursionError):
+        raise tensors.BadTensor("the tensor 'table' is not a table of requests") from None
+    total = sum(tokens for _, tokens in served)
+    own = sum(tokens for name, tokens in served if name == request_id)
+    return own / total if own else 1.0
 
 
 def _ended(running: Running) -> BaseException:
@@ -157,5 +194,5 @@ def _ended(running: Running) -> BaseException:
 def _failed(model: str, code: grpc.StatusCode | None, details: object) -> PipelineFailed:
     log.warning("%s: %s: %s", model, code, " ".join(str(details).split())[:300])
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return PipelineFailed("the model did not answer in time")
+        return PipelineFailed("the model did not answer in time", late=True)
     return PipelineFailed("the model cannot be reached or failed")

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 
 import uvicorn
+from starlette.types import Scope
 
 from apps.gateway.admin import AdminPort, admin_app
 from apps.gateway.chat import Chat
@@ -29,6 +30,9 @@ from apps.gateway.settings import Settings
 from apps.gateway.static import page_routes
 from apps.gateway.stops import Running, Stops
 from apps.retrieval.assertion import sign
+from observability.native import Native, available
+from observability.ring import Requests, Ring
+from observability.tokens import TokenAccounting
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +72,10 @@ class Service:
         self._health = Health()
         self._stops = Stops()
         samples = Samples(settings.assertion_key)
+        points = available()
+        requests = None
+        if points and settings.ring:
+            requests = Requests(Ring(settings.ring, points), settings.release)
         self._directory = Directory(settings.database_url)
         self._pipeline = Pipeline(settings.pipeline_address)
         conversation = Conversation(
@@ -87,12 +95,12 @@ class Service:
         )
         front = Front(
             {
-                CHAT: ("POST", chat),
+                CHAT: ("POST", _accounted(chat, points)),
                 DOCUMENTS: ("POST", Documents(self._directory)),
                 **page_routes(),
             },
             self._health,
-            Journal(settings.lane, samples),
+            Journal(settings.lane, samples, requests=requests),
             lane=settings.lane,
             max_in_flight=settings.max_in_flight,
         )
@@ -164,6 +172,14 @@ class Service:
         except DirectoryDown:
             return False
         return True
+
+
+def _accounted(chat: Chat, points: Native | None) -> TokenAccounting:
+    def name(scope: Scope) -> str:
+        return str(scope["record"].request_id)
+
+    fire = points.token if points else None
+    return TokenAccounting(chat, name=name, fire=fire, reports=True)
 
 
 def _config(app: object) -> uvicorn.Config:

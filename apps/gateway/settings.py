@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from apps.retrieval.assertion import BadAssertion, key_from_hex
 
@@ -31,6 +32,8 @@ class Settings:
     max_in_flight: int
     deadline_s: float
     lame_duck_s: float
+    ring: Path | None
+    release: str
 
     def __repr__(self) -> str:
         return f"Settings(lane={self.lane!r}, host={self.host!r}, port={self.port})"
@@ -61,6 +64,8 @@ def read(environment: Mapping[str, str] = os.environ) -> Settings:
         max_in_flight=int(_number(environment, "MAX_IN_FLIGHT", 128, 1, 4096)),
         deadline_s=_number(environment, "DEADLINE_S", 20, 1, 300),
         lame_duck_s=_number(environment, "LAME_DUCK_S", 3, 0, 60),
+        ring=Path(environment["REQUESTS_RING"]) if environment.get("REQUESTS_RING") else None,
+        release=environment.get("RELEASE", "")[:64],
     )
 
 

@@ -38,6 +38,14 @@ def text(response: pb.ModelInferResponse, name: str) -> str:
         raise BadTensor(f"the tensor {name!r} is not UTF-8") from None
 
 
+def number(response: pb.ModelInferResponse, name: str) -> int:
+    """The one whole number in the INT32 or INT64 tensor `name`."""
+    raw = _raw(response, name)
+    if len(raw) not in (4, 8):
+        raise BadTensor(f"the tensor {name!r} is not one whole number")
+    return int.from_bytes(raw, "little", signed=True)
+
+
 def _raw(response: pb.ModelInferResponse, name: str) -> bytes:
     for tensor, raw in zip(response.outputs, response.raw_output_contents, strict=False):
         if tensor.name == name:

@@ -16,6 +16,7 @@ import triton_python_backend_utils as pb
 from numpy.typing import NDArray
 
 from apps.pipeline.failure import Unavailable
+from observability.probes.request import begin
 
 logging.basicConfig(
     stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(name)s %(message)s"
@@ -57,7 +58,11 @@ class JsonModel(ABC):
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """Called by Triton with the waiting requests; one response each, in order."""
-        return [self._respond(request) for request in requests]
+        responses = []
+        for request in requests:
+            with begin(request.request_id()):
+                responses.append(self._respond(request))
+        return responses
 
     def _respond(self, request: Any) -> Any:
         try:

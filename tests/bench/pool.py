@@ -65,6 +65,8 @@ class Reader:
 
     full = False
 
+    def begun(self, found: int) -> None: ...
+
     def token(self, token: int, finish: str, step: int, table: list[Served]) -> str:
         return finish
 

@@ -76,9 +76,17 @@ class Gateway:
 
 @contextmanager
 def run_gateway(
-    database_url: str, key: bytes, pipeline: str, folder: Path, *, wait: bool = True, **more: str
+    database_url: str,
+    key: bytes,
+    pipeline: str,
+    folder: Path,
+    *,
+    wait: bool = True,
+    around: tuple[str, ...] = (),
+    **more: str,
 ) -> Iterator[Gateway]:
-    """A gateway process on free ports; stopped by SIGTERM at the end."""
+    """A gateway process on free ports; stopped by SIGTERM at the end. `around` are words
+    before its `-m apps.gateway`, of a program that runs Python modules."""
     environment = {
         **os.environ,
         "LANE": "local",
@@ -95,7 +103,7 @@ def run_gateway(
     errors = log.with_suffix(".err")
     with log.open("wb") as out, errors.open("wb") as err:
         process = subprocess.Popen(
-            [sys.executable, "-m", "apps.gateway"],
+            [sys.executable, *around, "-m", "apps.gateway"],
             cwd=ROOT,
             env=environment,
             stdout=out,

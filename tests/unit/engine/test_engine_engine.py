@@ -39,6 +39,8 @@ class Ear:
     def full(self) -> bool:
         return len(self.tokens) >= self.room
 
+    def begun(self, found: int) -> None: ...
+
     def token(self, token: int, finish: str, step: int, table: list[Served]) -> str:
         self.tokens.append(token)
         self.steps.append(step)

@@ -111,6 +111,15 @@ def test_tokens_are_numbered_timed_and_named(generator: Generator) -> None:
     assert events[0].table[0][0] == "r-1"  # type: ignore[union-attr]
 
 
+def test_a_token_says_how_much_of_its_prompt_was_computed_before(generator: Generator) -> None:
+    question = "the same long question " * 3
+    said = [next(generator.stream(question, 1)).event for _ in range(2)]
+    assert said[0]
+    assert said[1]
+    assert said[0].prompt == said[1].prompt > 0
+    assert said[0].found == 0 < said[1].found < said[1].prompt
+
+
 def test_a_stopped_stream_says_nothing_more(generator: Generator) -> None:
     stream = generator.stream("Hi", 300, room=1)
     first = next(stream)

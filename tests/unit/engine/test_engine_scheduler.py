@@ -25,6 +25,8 @@ class Ear:
     full: bool = False
     tokens: list[int] = field(default_factory=list)
 
+    def begun(self, found: int) -> None: ...
+
     def token(self, token: int, finish: str, step: int, table: list[Served]) -> str:
         self.tokens.append(token)
         return finish

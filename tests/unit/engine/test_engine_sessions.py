@@ -55,6 +55,8 @@ class Talk:
     full: bool = False
     over: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
+    def begun(self, found: int) -> None: ...
+
     def token(self, token: int, finish: str, step: int, table: list[Served]) -> str:
         self.made.append(token)
         self.ended = bool(finish)

@@ -7,10 +7,12 @@ from typing import Any
 
 from apps.gateway.conversation import Asked, Conversation, cannot_answer
 from apps.gateway.events import Delta, Done, Event, Meta
-from apps.gateway.pipeline import Ended, PipelineFailed, Word
+from apps.gateway.meter import Books
+from apps.gateway.pipeline import NO_TOKEN, Ended, PipelineFailed, Word
 from apps.gateway.question import Question
 from apps.gateway.routed import Routed
 from apps.gateway.stops import COMPLAINT, GONE, Running, Stops
+from observability.tokens import Account
 
 ROUTED = Routed(
     intent="insurance_balance",
@@ -26,7 +28,8 @@ ROUTED = Routed(
     omitted=[],
     ticket=None,
 )
-ASKED = Asked(Question("My balance in 2026?", "s1", "m1", True), "signed", "en", "r1", 0.0)
+QUESTION = Question("My balance in 2026?", "s1", "m1", True)
+ASKED = Asked(QUESTION, "signed", "en", "r1", 0.0, Books(Account("r1", 0)))
 
 
 class Pipeline:
@@ -35,6 +38,7 @@ class Pipeline:
     def __init__(self, routed: Routed | Exception, words: list[str] | None = None) -> None:
         self.routed = routed
         self.pieces = words or []
+        self.tokens = False
         self.at: Callable[[int], None] = lambda number: None
         self.closed = 0
         self.asked_words = 0
@@ -53,7 +57,7 @@ class Pipeline:
                 self.at(number)
                 if running.ended:
                     raise Ended(running.ended)
-                yield Word(piece, "")
+                yield Word(piece, "", number if self.tokens else NO_TOKEN)
             yield Word("", "stop")
         finally:
             self.closed += 1

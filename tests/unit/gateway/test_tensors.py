@@ -6,7 +6,7 @@ import pytest
 from tritonclient.grpc import service_pb2 as pb
 
 from apps.gateway.routed import BadResult, read_result
-from apps.gateway.tensors import BadTensor, request, text
+from apps.gateway.tensors import BadTensor, number, request, text
 
 RESULT = {
     "intent": "other",
@@ -81,3 +81,16 @@ BAD_FIELDS: list[dict[str, object]] = [
 def test_a_result_that_is_not_as_agreed_is_refused(result: str) -> None:
     with pytest.raises(BadResult):
         read_result(result)
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"), [(b"\x07\0\0\0", 7), (b"\xff" * 4, -1), (b"\1" + b"\0" * 7, 1)]
+)
+def test_a_number_is_read_in_both_widths(raw: bytes, value: int) -> None:
+    assert number(response("token", raw), "token") == value
+
+
+@pytest.mark.parametrize("raw", [b"", b"\0" * 3, b"\0" * 12])
+def test_what_is_no_number_is_refused(raw: bytes) -> None:
+    with pytest.raises(BadTensor, match="'token' is not one whole number"):
+        number(response("token", raw), "token")

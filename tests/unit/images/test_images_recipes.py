@@ -13,7 +13,7 @@ from images.recipe import MAKING, Recipe, names, recipe
 
 ROOT = Path(__file__).parents[3]
 NAMES = names(ROOT)
-OURS = ("apps", "images", "rollout", "deploy")
+OURS = ("apps", "images", "rollout", "deploy", "observability")
 MAKER = """
 import sys
 from pathlib import Path
@@ -31,7 +31,7 @@ def inputs(image: str) -> list[str]:
 def test_every_image_of_the_product_is_here() -> None:
     assert {
         *("gateway", "loader", "network-policies", "pipeline", "postgres"),
-        *("rollout", "split-dns", "tickets"),
+        *("rollout", "split-dns", "tickets", "tracing"),
     } == set(NAMES)
 
 

@@ -30,6 +30,8 @@ from apps.engine import (
 from apps.pipeline.metrics import TOKENS_METRIC
 from apps.pipeline.streams import Job, Streams
 from apps.pipeline.triton import bytes_tensor, log, read_bytes
+from observability.native import GENERATED, available
+from observability.probes.request import begin, id_of
 
 MAX_PROMPT_CHARS = 8000
 MAX_TOKENS = 512
@@ -42,9 +44,10 @@ _LAST = pb.TRITONSERVER_RESPONSE_COMPLETE_FINAL
 class _Client:
     """One Triton response stream."""
 
-    def __init__(self, sender: Any, tokens: Any) -> None:
+    def __init__(self, sender: Any, tokens: Any, fire: Callable[[int, int, int], None]) -> None:
         self._sender = sender
         self._tokens = tokens
+        self._fire = fire
 
     def stopped(self) -> bool:
         return bool(self._sender.is_cancelled())
@@ -59,9 +62,12 @@ class _Client:
             _number("at_ns", event.at_ns if event else time.perf_counter_ns()),
             _number("step", event.step if event else 0),
             bytes_tensor("table", json.dumps(event.table if event else [])),
+            _number("prompt_tokens", event.prompt if event else 0),
+            _number("found", event.found if event else 0),
         ]
         self._sender.send(pb.InferenceResponse(tensors), flags=_LAST if piece.finish else 0)
         if piece.token != NO_TOKEN:
+            self._fire(piece.token, GENERATED, 0)
             self._tokens.increment(1)
 
     def failed(self, reason: str) -> None:
@@ -76,6 +82,7 @@ class TritonPythonModel:
         # A customer waits for the facts first: the other models' short work goes before a token.
         # Before the engine's threads start, for they inherit it.
         os.nice(5)
+        self._points = available()
         self._stack = ExitStack()
         engine = Engine(
             Model.open(default_path(), default_trust()),
@@ -95,12 +102,17 @@ class TritonPythonModel:
     def execute(self, requests: list[Any]) -> None:
         """Enqueue; the responses come from the streams' thread."""
         for request in requests:
-            client = _Client(request.get_response_sender(), self._tokens)
-            prompt = read_bytes(request, "prompt").decode("utf-8", "replace")
-            if not prompt or len(prompt) > MAX_PROMPT_CHARS:
-                client.failed(f"a prompt has 1 to {MAX_PROMPT_CHARS} characters")
-                continue
-            self._streams.submit(Job(partial(self._start, *_asked(request), prompt), client))
+            with begin(_name(request)):
+                self._submit(request)
+
+    def _submit(self, request: Any) -> None:
+        fire = partial(self._points.token, id_of(_name(request))) if self._points else _nobody
+        client = _Client(request.get_response_sender(), self._tokens, fire)
+        prompt = read_bytes(request, "prompt").decode("utf-8", "replace")
+        if not prompt or len(prompt) > MAX_PROMPT_CHARS:
+            client.failed(f"a prompt has 1 to {MAX_PROMPT_CHARS} characters")
+            return
+        self._streams.submit(Job(partial(self._start, *_asked(request), prompt), client))
 
     def finalize(self) -> None:
         """Called by Triton before it ends the process."""
@@ -135,9 +147,17 @@ def _asked(request: Any) -> tuple[int, str, str, float]:
     return (
         min(max(wanted, 1), MAX_TOKENS),
         _optional(request, "session"),
-        _optional(request, "request_id") or request.request_id(),
+        _name(request),
         min(timeout_s or DEADLINE_S, DEADLINE_S),
     )
+
+
+def _name(request: Any) -> str:
+    return _optional(request, "request_id") or str(request.request_id())
+
+
+def _nobody(token: int, event: int, outcome: int) -> None:
+    """No tracer can be told."""
 
 
 def _optional(request: Any, name: str) -> str:

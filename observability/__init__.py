@@ -1,0 +1,1 @@
+"""Why one answer was slow: its functions, its GPU memory, its tokens."""

@@ -1,0 +1,111 @@
+"""The loop: attach to what came, read what happened, write it down, say what was lost."""
+
+from collections.abc import Callable, Iterable
+from time import monotonic
+
+from observability.agent.attach import Attached, Attacher
+from observability.agent.clock import boot_id, now_ns
+from observability.agent.events import Record, decode
+from observability.agent.process import Process
+from observability.agent.recording import loss
+from observability.bpf.program import PAGES, Counts, Loaded
+from observability.bpf.source import Program
+
+_FOLLOW_S = 1.0
+_POLL_MS = 100
+# More is not taken in one go, however fast events come: memory stays bounded.
+_AT_ONCE = 65536
+
+
+class Recorder:
+    """Events of some processes, as records for `write`.
+
+    `read` events were taken out of the buffer; `warn` is told what cannot be attached to."""
+
+    def __init__(
+        self,
+        programs: Iterable[Program],
+        write: Callable[[list[Record]], None],
+        *,
+        warn: Callable[[str], None] = lambda _: None,
+        perf: bool = False,
+        pages: int = PAGES,
+    ) -> None:
+        """Errors: `TraceError`."""
+        chosen = tuple(programs)
+        self._loaded = Loaded(chosen, perf=perf, pages=pages)
+        self._attacher = Attacher(self._loaded, chosen)
+        self._loaded.listen(self._take)
+        self._waiting: list[bytes] = []
+        self._write = write
+        self._warn = warn
+        self._boot = boot_id()
+        self._reported: tuple[Counts, int] | None = None
+        self.read = 0
+
+    def follow(self, pids: Iterable[int]) -> None:
+        """Attach to these processes, and leave all others."""
+        gone, changed = self._attacher.follow(pids)
+        for attached in changed:
+            for problem in attached.problems:
+                self._warn(f"process {attached.of.pid}: {problem}")
+        self._write([_gone(process) for process in gone] + [_attached(a) for a in changed])
+
+    def step(self, wait_ms: int = _POLL_MS) -> None:
+        """Read and write what is there; wait for it up to `wait_ms`."""
+        self._loaded.poll(wait_ms)
+        taken, self._waiting = self._waiting, []
+        self.read += len(taken)
+        if taken:
+            self._write([decode(data, self._boot) for data in taken])
+
+    def report(self) -> Record:
+        """The losses so far, written too if they changed."""
+        counts = self._loaded.counts()
+        record = loss(counts, self.read, self._loaded.buffer)
+        if (counts, self.read) != self._reported:
+            self._reported = counts, self.read
+            self._write([record])
+        return record
+
+    def run(self, pids: Callable[[], Iterable[int]], until: Callable[[], bool]) -> None:
+        """Record until `until`, asking once a second whom to follow."""
+        due = 0.0
+        while not until():
+            if monotonic() >= due:
+                self.follow(pids())
+                self.report()
+                due = monotonic() + _FOLLOW_S
+            self.step()
+
+    def close(self) -> Record:
+        """Take the probes out, read what is left, and return the final losses."""
+        self._attacher.close()
+        while True:
+            before = self.read
+            self.step(0)
+            if self.read == before:
+                break
+        record = self.report()
+        self._loaded.close()
+        return record
+
+    def _take(self, data: bytes) -> bool:
+        self._waiting.append(data)
+        return len(self._waiting) < _AT_ONCE
+
+
+def _gone(process: Process) -> Record:
+    return {"layer": "process", "kind": "gone", "t_ns": now_ns(), "pid": process.pid}
+
+
+def _attached(attached: Attached) -> Record:
+    return {
+        "layer": "process",
+        "kind": "attached",
+        "t_ns": now_ns(),
+        "pid": attached.of.pid,
+        "started": attached.of.started,
+        "points": attached.files,
+        "problems": attached.problems,
+    }

@@ -1,0 +1,1 @@
+/* BCC includes it; we read no packet. */

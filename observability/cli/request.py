@@ -1,0 +1,13 @@
+"""`request`: one request's whole story."""
+
+from argparse import Namespace
+
+from observability.cli.reading import read
+from observability.export.text import story
+
+
+def run(arguments: Namespace) -> int:
+    """Print the story."""
+    session, loss = read(arguments.files)
+    print(story(session.request(arguments.id), loss), end="")
+    return 0

@@ -1,0 +1,1 @@
+"""A scripted incident that any machine can play: no cluster, no GPU."""

@@ -1,0 +1,1 @@
+"""One renderer a file: a session in the formats that other tools open."""

@@ -1,0 +1,1 @@
+"""GPU calls, GPU counters, and rules that turn them into findings."""

@@ -1,0 +1,104 @@
+"""The compiled part: probe points and a counter that processes share.
+
+`load()` gives the module `_native`; `python -m observability.native` compiles it.
+"""
+
+import importlib.util
+import logging
+from collections.abc import Callable
+from functools import cache
+from importlib.machinery import ExtensionFileLoader
+from mmap import mmap
+from types import CodeType
+from typing import Protocol, cast
+
+from observability.native.build import MODULE, sources_digest
+
+RETURNED, YIELDED, RESUMED, UNWOUND = range(4)
+"""How control leaves a frame, or comes back to it."""
+
+GENERATED, HANDED, DELIVERED, DISCARDED, RECEIVED = range(5)
+"""What happens to a token. The model says GENERATED; whoever serves it, the others."""
+
+FUNCTIONS, OBJECTS, CHAINS, TOKENS = 1, 2, 4, 8
+"""The bits of `Native.attached`."""
+
+
+class Native(Protocol):
+    """What the compiled module offers. Names are bytes that the caller keeps alive for as
+    long as the process: a tracer may remember where they are."""
+
+    def attached(self) -> int:
+        """What somebody traces now."""
+
+    def requests_from(self, getter: Callable[[], bytes], /) -> None:
+        """Where the current request's id comes from."""
+
+    def watch(self, code: CodeType, name: bytes, suspends: bool, /) -> None:
+        """Let the callbacks below fire for `code`; `suspends` for generators and coroutines."""
+
+    def forget(self) -> None:
+        """Watch no code."""
+
+    def on_start(self, code: CodeType, /, *more: object) -> None:
+        """A callback of sys.monitoring, as the next four."""
+
+    def on_return(self, code: CodeType, /, *more: object) -> None: ...
+
+    def on_yield(self, code: CodeType, /, *more: object) -> None: ...
+
+    def on_resume(self, code: CodeType, /, *more: object) -> None: ...
+
+    def on_unwind(self, code: CodeType, /, *more: object) -> None: ...
+
+    def entry(self, name: bytes, frame: int, /) -> None:
+        """Fire function_entry."""
+
+    def leave(self, name: bytes, frame: int, how: int, /) -> None:
+        """Fire function_return."""
+
+    def created(self, kind: bytes, number: int, size: int, /) -> None:
+        """Fire object_create."""
+
+    def destroyed(self, kind: bytes, number: int, /) -> None:
+        """Fire object_destroy."""
+
+    def chain(self, kind: bytes, number: int, holders: bytes, /) -> None:
+        """Fire object_chain."""
+
+    def token(self, request: bytes, token: int, event: int, outcome: int, /) -> None:
+        """Fire token."""
+
+    def take_number(self, buffer: bytearray | mmap, offset: int, /) -> int:
+        """Add 1 to the 8 aligned bytes at `offset`, for all processes that have them mapped;
+        gives what was there before. Errors: ValueError if they are not there or not aligned."""
+
+
+log = logging.getLogger(__name__)
+
+
+class NativeMissing(Exception):
+    """The compiled module is not there, or is not made of these sources; one line."""
+
+
+@cache
+def load() -> Native:
+    """The module. Errors: `NativeMissing` with the command that builds it."""
+    command = "run `python -m observability.native`"
+    if not MODULE.is_file():
+        raise NativeMissing(f"{MODULE} is missing; {command}")
+    spec = importlib.util.spec_from_loader("_native", ExtensionFileLoader("_native", str(MODULE)))
+    assert spec
+    module = importlib.util.module_from_spec(spec)
+    if sources_digest() != module.SOURCES:
+        raise NativeMissing(f"{MODULE} was built from other sources; {command}")
+    return cast(Native, module)
+
+
+def available() -> Native | None:
+    """The module, or None with a warning: who serves customers goes on without it."""
+    try:
+        return load()
+    except (NativeMissing, ImportError) as error:
+        log.warning("this process cannot be traced: %s", error)
+        return None

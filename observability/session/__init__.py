@@ -1,0 +1,1 @@
+"""A recording read back: requests, their calls, what they held and what they wasted."""

@@ -1,0 +1,1 @@
+"""The diagnostic page: one HTML file, no network."""

@@ -1,0 +1,39 @@
+"""`python -m tests.integration.probes.target`: a traced process with a known workload."""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+
+from observability import native, probes
+from observability.probes.request import begin
+
+PACKAGE = "tests.unit.probes.workload"
+CONTROL = Path("/tmp/probes")
+
+
+def main() -> None:
+    CONTROL.write_text(f"function {PACKAGE}.*\ntype {PACKAGE}.Made\n")
+    assert probes.start({"PROBES": PACKAGE, "PROBES_CONTROL": str(CONTROL)})
+    from tests.unit.probes import workload
+
+    points = native.load()
+    print("ready", flush=True)
+    end = time.monotonic() + 60
+    while not points.attached() & native.TOKENS:
+        assert time.monotonic() < end, "nobody attaches"
+        time.sleep(0.01)
+    with begin("plain"):
+        workload.calls()
+        workload.pauses()
+    with begin("async"):
+        asyncio.run(workload.awaits())
+        asyncio.run(workload.elsewhere())
+    for number in range(31):
+        points.token(b"plain", number, native.GENERATED, 0)
+    print("done", flush=True)
+    sys.stdin.readline()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""The one overlay that is privileged says what it needs, and needs no more."""
+
+from __future__ import annotations
+
+import pytest
+
+from rollout.pod_security import weaknesses
+from rollout.render import render
+from tests.tree import copy_deploy
+
+
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory):
+    return render(copy_deploy(tmp_path_factory.mktemp("tree")), "deploy/overlays/tracing")
+
+
+@pytest.fixture(scope="module")
+def pod(objects):
+    (agent,) = [item for item in objects if item["kind"] == "DaemonSet"]
+    return agent["spec"]["template"]["spec"]
+
+
+def test_what_it_has_beyond_a_restricted_pod_is_this_and_no_more(pod):
+    assert list(weaknesses(pod)) == [
+        "hostPID is set",
+        "volume tracefs is of a kind that a restricted pod may not have",
+        "container tracing does not run as a numbered user other than root",
+        "container tracing has no seccomp profile",
+        "container tracing adds capabilities",
+    ]
+    (container,) = pod["containers"]
+    security = container["securityContext"]
+    assert security["capabilities"] == {
+        "drop": ["ALL"],
+        "add": ["SYS_ADMIN", "SYS_PTRACE", "DAC_READ_SEARCH", "SYS_RESOURCE"],
+    }
+    assert security["allowPrivilegeEscalation"] is False
+    assert security["readOnlyRootFilesystem"] is True
+    assert "privileged" not in security
+    assert [v["hostPath"]["path"] for v in pod["volumes"] if "hostPath" in v] == [
+        "/sys/kernel/tracing"
+    ]
+    assert all(m["readOnly"] for m in container["volumeMounts"] if m["name"] == "tracefs")
+
+
+def test_only_its_own_namespace_lets_it_in(objects):
+    levels = {
+        item["metadata"]["name"]: item["metadata"]["labels"]["pod-security.kubernetes.io/enforce"]
+        for item in objects
+        if item["kind"] == "Namespace"
+    }
+    assert levels == {"switchyard-tracing": "privileged"}
+    workloads = [item for item in objects if "template" in item.get("spec", {})]
+    assert {item["metadata"]["namespace"] for item in workloads} == {"switchyard-tracing"}
+
+
+def test_it_may_list_the_lanes_pods_and_nothing_else(objects):
+    rules = {
+        (item["kind"], item["metadata"]["namespace"]): item["rules"]
+        for item in objects
+        if item["kind"].endswith("Role")
+    }
+    assert rules == {
+        ("Role", "switchyard"): [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]
+    }
+
+
+def test_it_never_takes_more_than_half_a_cpu_and_keeps_less_than_its_disk(pod):
+    (container,) = pod["containers"]
+    assert container["resources"]["limits"]["cpu"] == "500m"
+    (megabytes,) = [arg.split("=")[1] for arg in container["args"] if "--megabytes" in arg]
+    (limit,) = [v["emptyDir"]["sizeLimit"] for v in pod["volumes"] if v["name"] == "recording"]
+    # Two files: the full one and the one being written.
+    assert limit == "1Gi"
+    assert 2 * int(megabytes) < 1024

@@ -1,0 +1,101 @@
+"""Sums of the node, and how they are asked for."""
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from threading import Lock
+from typing import Any
+
+import pytest
+
+from observability.agent.service import Service
+from observability.agent.totals import Totals
+from tests.unit.observability.trace_records import gpu, loss
+
+
+def line(intent: str = "complaint", lane: str = "blue", **more: Any) -> dict[str, Any]:
+    tokens = {"generated": 20, "handed": 20, "delivered": 5, "discarded": 15, "seconds": 0.5}
+    return {"layer": "ring", "request_id": "r", "intent": intent, "lane": lane, "total_ms": 1500,
+            "tokens": tokens} | more  # fmt: skip
+
+
+@pytest.fixture
+def totals() -> Totals:
+    totals = Totals()
+    totals.add([line(), line(), line(lane="green", tokens={}), line(synthetic=True)])
+    totals.add([loss(10, 9, 1), gpu(1, "alloc", "cudaMalloc", 64, 1)])
+    totals.add([{"layer": "nvml", "gpu": 0, "fields": {"power_w": 300.0, "compute_percent": None}}])
+    return totals
+
+
+def test_a_row_has_seconds_and_the_share_thrown_away(totals: Totals) -> None:
+    rows = {(row["lane"], row["synthetic"]): row for row in totals.scenarios()}
+    blue = rows["blue", False]
+    assert (blue["requests"], blue["seconds"], blue["generated"], blue["discarded"]) == (
+        2, 3.0, 40, 30,
+    )  # fmt: skip
+    assert blue["discarded_share"] == 0.75
+    assert blue["discarded_seconds"] == 1.0
+    # Nothing was made, so nothing is known of its share.
+    assert rows["green", False]["discarded_share"] is None
+    assert rows["blue", True]["requests"] == 1
+
+
+def test_metrics(totals: Totals) -> None:
+    text = totals.metrics()
+    blue = 'lane="blue",intent="complaint",synthetic="false"'
+    assert f'switchyard_trace_tokens_total{{{blue},event="discarded"}} 30' in text
+    assert "switchyard_trace_events_lost_total 1\n" in text
+    assert 'switchyard_trace_gpu_power_w{gpu="0"} 300.0\n' in text
+    assert "compute_percent" not in text
+    assert 'switchyard_trace_gpu_held_bytes{function="f"} 64\n' in text
+
+
+def test_a_pod_that_invents_scenarios_fills_no_memory() -> None:
+    totals = Totals()
+    totals.add([line(intent=f"x{i}" * 100) for i in range(1000)])
+    rows = totals.scenarios()
+    assert len(rows) <= 201
+    assert sum(row["requests"] for row in rows) == 1000
+
+
+def test_a_line_with_odd_values_counts_as_a_request() -> None:
+    totals = Totals()
+    totals.add(
+        [
+            line(tokens=None, total_ms="soon"),
+            line(tokens={"generated": "many"}),
+            line(tokens=[1], lane=["x"]),
+        ]
+    )
+    assert sum(row["requests"] for row in totals.scenarios()) == 3
+
+
+@pytest.fixture
+def alive() -> list[bool]:
+    return [True]
+
+
+@pytest.fixture
+def url(totals: Totals, alive: list[bool]) -> Iterator[str]:
+    service = Service(0, totals, Lock(), lambda: alive[0])
+    yield f"http://127.0.0.1:{service.port}"
+    service.close()
+
+
+def get(url: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def test_what_the_agent_answers(url: str, totals: Totals, alive: list[bool]) -> None:
+    assert get(f"{url}/livez") == (200, "alive\n")
+    assert get(f"{url}/metrics") == (200, totals.metrics())
+    assert json.loads(get(f"{url}/scenarios")[1]) == {"scenarios": totals.scenarios()}
+    assert get(f"{url}/x") == (404, "there are /livez, /metrics and /scenarios\n")
+    alive[0] = False
+    assert get(f"{url}/livez") == (503, "the agent's loop stands still\n")
