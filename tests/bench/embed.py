@@ -135,10 +135,11 @@ def main() -> None:
         figures["cosine_min"] = float(cosines["ours"].min())
         figures["cosine_min_int8"] = float(cosines["int8"].min())
         figures["cosine_median_int8"] = float(np.median(cosines["int8"]))
+        for name, value in figures.items():
+            say(f"{name:<24} {value:10.4f}")
         if wanted.requests:
+            say(f"now {wanted.requests} requests, for the memory")
             figures |= growth(field.all["ours"], texts(200, seed=12), wanted.requests)
-    for name, value in figures.items():
-        say(f"{name:<24} {value:10.4f}")
     say(f"{wanted.threads} threads; the machine's load is {os.getloadavg()[0]:.1f}")
     rounded = {name: round(value, 5) for name, value in figures.items()}
     print(json.dumps({"name": "bench-embed", "figures": rounded | {"threads": wanted.threads}}))

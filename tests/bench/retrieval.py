@@ -25,9 +25,11 @@ import numpy as np
 from apps.retrieval.configuration import LOGIN_ROLES
 from apps.retrieval.local import LocalServer
 from apps.retrieval.migrate import migrate
+from apps.retrieval.vector import F32
 from tests.bench.contest.contestant import Contestant
 from tests.bench.peers.vectors import interpreter
 from tests.bench.progress import say
+from tests.bench.search import calibration
 from tests.bench.search.corpus import DIMENSIONS, FILTERS, Corpus, make, recall
 from tests.bench.search.database import Filled, fill
 
@@ -129,12 +131,23 @@ def show(corpus: Corpus, scores: dict[str, dict[str, Score]], filled: Filled) ->
     return {name: round(value, 3) for name, value in figures.items()}
 
 
+def calibrate(database: Server, corpus: Corpus, mean: F32) -> dict[str, float]:
+    """Print what each setting is worth; give the delay at 100 questions a second."""
+    calibration.graph(database.assistant, database.key, corpus)
+    calibration.lists(database.superuser, database.assistant, database.key, corpus)
+    loaded = calibration.under_load(database.assistant, database.key, corpus, mean)
+    return {f"{name}_at_100_per_s": round(value, 1) for name, value in loaded.items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument(
+        "--calibrate", action="store_true", help="also HNSW and ivfflat settings, and 100 queries/s"
+    )
     chosen = parser.parse_args()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="switchyard-bench-")))
@@ -148,6 +161,8 @@ def main() -> None:
         filled = fill(database.superuser, corpus, mean)
         scores = rounds(contest(stack, folder, database), corpus)
         figures = show(corpus, scores, filled)
+        if chosen.calibrate:
+            figures |= calibrate(database, corpus, mean)
     print(json.dumps(figures))
 
 

@@ -20,6 +20,7 @@ NOLOGIN_ROLES = (
     "switchyard_identity",
     "switchyard_staff",
     "switchyard_upkeep",
+    "switchyard_uploads",
 )
 CUSTOMERS_TABLES = {
     "identity.customers": "id",
@@ -269,6 +270,7 @@ def test_each_role_executes_the_functions_that_are_its_own(postgres: Any) -> Non
         ("gateway", "identity.authenticate"),
         ("gateway", "identity.bind_session"),
         ("gateway", "tickets.stopped_within"),
+        ("gateway", "documents.take_part"),
         ("assistant", "identity.customer"),
         ("assistant", "identity.session"),
         ("assistant", "identity.readable"),
