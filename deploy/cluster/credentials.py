@@ -98,7 +98,8 @@ def _authority(folder: Path) -> None:
     if (folder / "ca.crt").exists():
         return
     run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", _DAYS,
-         "-subj", "/CN=switchyard-local", "-keyout", folder / "ca.key",
+         "-subj", "/CN=switchyard-local", "-addext", "keyUsage=critical,keyCertSign,cRLSign",
+         "-keyout", folder / "ca.key",
          "-out", folder / "ca.crt"])  # fmt: skip
 
 

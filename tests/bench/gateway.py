@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from apps.retrieval.configuration import LOGIN_ROLES
 from apps.retrieval.local import LocalServer
 from apps.retrieval.migrate import migrate
 from rollout.percentile import p95
@@ -47,7 +48,7 @@ def database(token: str) -> Iterator[Database]:
         folder = Path(name)
         folder.chmod(0o755)
         password, key = secrets.token_hex(16), secrets.token_bytes(32)
-        passwords = {role: secrets.token_hex(16) for role in ("gateway", "assistant", "tickets")}
+        passwords = {role: secrets.token_hex(16) for role in LOGIN_ROLES}
         with LocalServer(folder / "postgres", password) as server:
             migrate(server.url("postgres", password), passwords, key, {token: "c-1001"})
             yield Database(server, passwords, key)

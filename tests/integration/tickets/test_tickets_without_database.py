@@ -14,12 +14,13 @@ import psycopg
 import pytest
 
 from apps.retrieval.assertion import sign
+from apps.retrieval.configuration import LOGIN_ROLES
 from apps.retrieval.local import LocalServer
 from apps.retrieval.migrate import migrate
 
 ROOT = Path(__file__).parents[3]
 KEY = bytes(range(32))
-PASSWORDS = {"gateway": "g", "assistant": "a", "tickets": "t"}
+PASSWORDS = {role: role[0] for role in LOGIN_ROLES}
 
 
 @pytest.fixture

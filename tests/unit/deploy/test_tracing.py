@@ -32,7 +32,7 @@ def test_what_it_has_beyond_a_restricted_pod_is_this_and_no_more(pod):
     security = container["securityContext"]
     assert security["capabilities"] == {
         "drop": ["ALL"],
-        "add": ["SYS_ADMIN", "SYS_PTRACE", "DAC_READ_SEARCH", "SYS_RESOURCE"],
+        "add": ["SYS_ADMIN", "SYS_PTRACE", "DAC_READ_SEARCH"],
     }
     assert security["allowPrivilegeEscalation"] is False
     assert security["readOnlyRootFilesystem"] is True
