@@ -2,12 +2,14 @@
 
 import sys
 from types import CodeType, FunctionType
+from typing import Any
 
 from observability.native import Native
 from observability.probes.driver import Wanted
 from observability.probes.functions import SUSPENDS, code_within, is_plain_def, name_of
 
-assert sys.version_info >= (3, 12)
+# None before 3.12, where this can be imported and not used.
+monitoring: Any = getattr(sys, "monitoring", None)
 
 _TOOL = "switchyard"
 
@@ -48,7 +50,6 @@ class Monitoring:
     def off(self) -> None:
         if self._tool is None:
             return
-        monitoring = sys.monitoring
         monitoring.set_events(self._tool, 0)
         for code in self._traced:
             monitoring.set_local_events(self._tool, code, 0)
@@ -59,7 +60,6 @@ class Monitoring:
         self._traced, self._tool, self._wanted = [], None, None
 
     def _begin(self) -> None:
-        monitoring = sys.monitoring
         free = [tool for tool in (4, 3) if monitoring.get_tool(tool) is None]
         if not free:
             raise ToolsTaken("sys.monitoring has no free tool id; end the other tracer first")
@@ -76,15 +76,15 @@ class Monitoring:
             return
         suspends = bool(code.co_flags & SUSPENDS)
         self._points.watch(code, name, suspends)
-        events = sys.monitoring.events
+        events = monitoring.events
         wanted = events.PY_START | events.PY_RETURN
         if suspends:
             wanted |= events.PY_YIELD | events.PY_RESUME
-        sys.monitoring.set_local_events(self._tool, code, wanted)
+        monitoring.set_local_events(self._tool, code, wanted)
         self._traced.append(code)
 
     def _callbacks(self) -> dict[int, object]:
-        events, points = sys.monitoring.events, self._points
+        events, points = monitoring.events, self._points
         return {
             events.PY_START: points.on_start,
             events.PY_RETURN: points.on_return,
