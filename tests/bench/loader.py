@@ -35,7 +35,7 @@ from apps.loader.reader import Reader
 from deploy.cluster.topology import cache_folder
 from tests.bench.documents import ours
 from tests.bench.documents.truth import Row, Score, row
-from tests.bench.peers import documents
+from tests.bench.peers.installed import interpreter
 from tests.bench.progress import say
 from tests.reports.collection import PRINTERS, Printed, printed
 
@@ -153,7 +153,7 @@ def main() -> None:
     figures["rss_growth_ratio"] = round(growth(files, chosen.files), 4)
     lines[0] = ("ours", lines[0][1], fast)
     for program in () if chosen.without_peers else ("pdfplumber", "pymupdf4llm"):
-        other, speed = judge_peer(program, documents.interpreter(), files)
+        other, speed = judge_peer(program, interpreter("documents"), files)
         lines.append((program, other.shares(""), speed))
         figures |= other.shares(f"_{program}")
     print(f"{len(files)} files, {score.rows} rows, {score.numbers} numbers")

@@ -27,7 +27,7 @@ from apps.retrieval.local import LocalServer
 from apps.retrieval.migrate import migrate
 from apps.retrieval.vector import F32
 from tests.bench.contest.contestant import Contestant
-from tests.bench.peers.vectors import interpreter
+from tests.bench.peers.installed import interpreter
 from tests.bench.progress import say
 from tests.bench.search import calibration
 from tests.bench.search.corpus import DIMENSIONS, FILTERS, Corpus, make, recall
@@ -77,8 +77,8 @@ def contest(stack: ExitStack, folder: Path, database: Server) -> dict[str, Conte
     ways: dict[str, Contestant] = {}
     for name, python, module, environment in (
         ("ours", Path(sys.executable), "ours", access),
-        ("FAISS", interpreter(), "with_faiss", {"OMP_NUM_THREADS": "1"}),
-        ("Qdrant", interpreter(), "with_qdrant", {}),
+        ("FAISS", interpreter("vectors"), "with_faiss", {"OMP_NUM_THREADS": "1"}),
+        ("Qdrant", interpreter("vectors"), "with_qdrant", {}),
     ):
         place = f"tests.bench.search.{module}"
         one = stack.enter_context(Contestant(name, python, place, folder, 1, environment))
