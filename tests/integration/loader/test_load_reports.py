@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psycopg
@@ -85,6 +86,29 @@ def test_a_newer_version_replaces_the_document(postgres: Postgres, folder: Path)
     assert rows(postgres, "SELECT count(*) FROM documents.chunks WHERE text LIKE '%空腹%'") == [
         (0,)
     ]
+
+
+def test_killed_while_it_stores_a_document_is_absent_and_the_next_run_loads_it(
+    postgres: Postgres, folder: Path
+) -> None:
+    environment = {**os.environ, "DATABASE_URL": postgres.url("loader")}
+    command = [sys.executable, "-m", "apps.loader", str(folder)]
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'loader' AND wait_event_type = 'Lock'"
+    with psycopg.connect(postgres.superuser_url) as holder:
+        # Its document and chunks are written by then, its vectors are not.
+        holder.execute("LOCK TABLE documents.vectors IN ACCESS EXCLUSIVE MODE")
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + 120
+        while rows(postgres, waiting) != [(1,)]:
+            assert process.poll() is None, "it ended without storing anything"
+            assert time.monotonic() < deadline, "it never came to the vectors"
+            time.sleep(0.1)
+        process.kill()
+        process.wait(10)
+    for table in ("documents", "chunks", "vectors"):
+        assert rows(postgres, f"SELECT count(*) FROM documents.{table}") == [(0,)]
+    done = loader(postgres, folder, "--output", "json")
+    assert json.loads(done.stdout)["totals"]["outcomes"] == {"added": 2}
 
 
 def test_bad_files_are_reported_and_the_others_loaded(postgres: Postgres, folder: Path) -> None:

@@ -1,0 +1,79 @@
+"""The node's agent on the cluster: it finds the pods and counts their functions exactly."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.request
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster.overlay_cluster import ROOT, ask, get
+from tests.demo.clients import tokens
+
+NAMESPACE = "switchyard-tracing"
+OVERLAY = str(ROOT / "deploy/overlays/tracing")
+REQUESTS = 13
+ENTRIES = """
+import json
+for line in open("/var/lib/tracing/recording.jsonl"):
+    if line.endswith("\\n"):
+        event = json.loads(line)
+        if event.get("kind") == "entry" and event["function"] == "apps.gateway.chat.Chat.__call__":
+            print(event["request"])
+"""
+SCENARIOS = """
+from urllib.request import urlopen
+print(urlopen("http://127.0.0.1:9102/scenarios", timeout=5).read().decode())
+"""
+
+
+@pytest.fixture
+def agent() -> Iterator[None]:
+    """The overlay, applied and Ready; gone afterwards."""
+    ask("apply", "-k", OVERLAY)
+    try:
+        ask("-n", NAMESPACE, "rollout", "status", "daemonset/tracing", "--timeout=100s")
+        yield
+    finally:
+        ask("delete", "-k", OVERLAY, "--timeout=100s")
+
+
+def in_agent(program: str) -> str:
+    return ask("-n", NAMESPACE, "exec", "daemonset/tracing", "--", "python3", "-c", program)
+
+
+def entries() -> Counter[str]:
+    """How often the chat endpoint was entered, by request id."""
+    return Counter(in_agent(ENTRIES).split())
+
+
+def chat(address: str, token: str) -> str:
+    """Ask the assistant something; the request's id."""
+    body = {"query": "hello", "session": uuid.uuid4().hex, "message_id": uuid.uuid4().hex}
+    headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
+    request = urllib.request.Request(
+        f"http://{address}/v1/chat", json.dumps(body).encode(), headers
+    )
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        return str(answer.headers["x-request-id"])
+
+
+def test_each_request_enters_the_chat_endpoint_once(agent: None) -> None:
+    (stable,) = get("services", "switchyard", "--field-selector=metadata.name=assistant-stable")
+    address, token = stable["spec"]["clusterIP"], tokens()["c-1001"]
+    deadline = time.monotonic() + 60
+    while chat(address, token) not in entries():
+        assert time.monotonic() < deadline, "the agent never attached to the gateway"
+        time.sleep(1)
+    asked = [chat(address, token) for _ in range(REQUESTS)]
+    deadline = time.monotonic() + 30
+    while not set(asked) <= set(found := entries()):
+        assert time.monotonic() < deadline, f"{found} lacks some of {asked}"
+        time.sleep(1)
+    assert [found[one] for one in asked] == [1] * REQUESTS
+    rows = json.loads(in_agent(SCENARIOS))["scenarios"]
+    assert sum(row["requests"] for row in rows if row["intent"] == "other") >= REQUESTS
