@@ -93,7 +93,10 @@ def test_killed_while_it_stores_a_document_is_absent_and_the_next_run_loads_it(
 ) -> None:
     environment = {**os.environ, "DATABASE_URL": postgres.url("loader")}
     command = [sys.executable, "-m", "apps.loader", str(folder)]
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'loader' AND wait_event_type = 'Lock'"
+    waiting = (
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        " AND usename = 'loader'"
+    )
     with psycopg.connect(postgres.superuser_url) as holder:
         # Its document and chunks are written by then, its vectors are not.
         holder.execute("LOCK TABLE documents.vectors IN ACCESS EXCLUSIVE MODE")
