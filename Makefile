@@ -17,7 +17,7 @@ endif
 
 .PHONY: help packages run up demo down check test unit integration cluster images verify-images \
         lock format bench-split bench-undo bench-engine bench-logits bench-attention bench-pool bench-loader bench-embed \
-        bench-retrieval bench-questions bench-trace fuzz
+        bench-retrieval bench-questions bench-trace fuzz tracefs
 
 help: ## what each target does
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -60,14 +60,18 @@ check: packages ## lint, types and the unit tests but for the slow ones
 	.venv/bin/mypy apps rollout images deploy observability
 	$(PYTHON) -m pytest -q -n 2 -m 'not slow' tests/unit
 
-integration: packages tests/.packages ## slow unit tests, and tests with a real PostgreSQL, Triton, git, registry and browser
+integration: packages tests/.packages tracefs ## slow unit tests, and tests with a real PostgreSQL, Triton, git, registry and browser
 	$(PYTHON) -m pytest -q -m slow tests/unit
 	$(PYTHON) -m pytest -q tests/integration tests/browser
 
-cluster: up tests/.packages ## tests on the running cluster, the demo among them
+cluster: up tests/.packages tracefs ## tests on the running cluster, the demo among them
 	$(PYTHON) -m pytest -q tests/cluster
 
 test: check integration cluster ## everything
+
+# The scheduler's tracepoints; where an init system runs, it has mounted them.
+tracefs:
+	@mountpoint -q /sys/kernel/tracing || mount -t tracefs nodev /sys/kernel/tracing
 
 tests/.packages: tests/packages.txt
 	@dpkg -s $$(cat $<) >/dev/null 2>&1 || (apt-get update -q && apt-get install -y -q $$(cat $<))
@@ -104,7 +108,7 @@ bench-retrieval: packages ## filtered search of ROWS=100000 chunks beside FAISS 
 bench-questions: packages ## do questions find their passages, in both languages and across?
 	$(PYTHON) -m tests.bench.ask
 
-bench-trace: packages tests/.packages ## what tracing costs a request, beside py-spy and pyinstrument
+bench-trace: packages tests/.packages tracefs ## what tracing costs a request, beside py-spy and pyinstrument
 	$(PYTHON) -m tests.bench.trace
 
 RUNS := 100000

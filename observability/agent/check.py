@@ -17,7 +17,8 @@ from observability.native import NativeMissing, load
 
 # A prime number: no other loop counts so.
 EXERCISES = 23
-_TRACEFS = Path("/sys/kernel/tracing/events/sched/sched_switch/id")
+TRACEFS = Path("/sys/kernel/tracing/events/sched/sched_switch/id")
+NO_TRACEPOINTS = "no tracepoints, so no waits; run `mount -t tracefs nodev /sys/kernel/tracing`"
 # Bits of CapEff. BPF and PERFMON are not enough: kernels refuse uprobes without SYS_ADMIN.
 _NEEDED = {"SYS_ADMIN": 21, "SYS_PTRACE": 19}
 
@@ -78,11 +79,11 @@ def _numbers() -> tuple[bool | None, str]:
 
 
 def _waits() -> tuple[bool | None, str]:
-    if _TRACEFS.exists():
+    if TRACEFS.exists():
         return True, "the scheduler's tracepoints are there"
     return (
         False,
-        "no tracepoints; run `mount -t tracefs nodev /sys/kernel/tracing`, or record --no-waits",
+        NO_TRACEPOINTS,
     )
 
 

@@ -10,6 +10,7 @@ from observability.agent.recorder import Recorder
 from observability.agent.recording import RecordingFile
 from observability.bpf.errors import TraceError
 from observability.cli.reading import read
+from observability.cli.record import programs
 from observability.demo.stand_in import compile_into
 from observability.export.speedscope import speedscope
 from observability.export.text import story, table
@@ -41,7 +42,7 @@ def play(folder: Path) -> None:
     """Run the incident under the recorder; `folder` has the stand-ins. Errors: `TraceError`."""
     (folder / "ring").unlink(missing_ok=True)
     file = RecordingFile(folder / "recording.jsonl", 1 << 30)
-    recorder = Recorder(["python", "gpu", "waits"], file.write)
+    recorder = Recorder(programs(Namespace(gpu=True, waits=True)), file.write)
     child = subprocess.Popen(
         [sys.executable, "-m", "observability.demo.incident", str(folder)],
         cwd=_ROOT,

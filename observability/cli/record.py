@@ -5,6 +5,7 @@ import sys
 from argparse import Namespace
 from time import monotonic
 
+from observability.agent.check import NO_TRACEPOINTS, TRACEFS
 from observability.agent.process import find, with_descendants
 from observability.agent.recorder import Recorder
 from observability.agent.recording import RecordingFile
@@ -39,10 +40,13 @@ def run(arguments: Namespace) -> int:
 
 
 def programs(arguments: Namespace) -> list[Program]:
-    """What to load."""
+    """What to load; without tracepoints the waits are left out, and that is said."""
     chosen: list[Program] = ["python"]
     chosen += ["gpu"] if arguments.gpu else []
-    chosen += ["waits"] if arguments.waits else []
+    if arguments.waits and not TRACEFS.exists():
+        warn(NO_TRACEPOINTS)
+    elif arguments.waits:
+        chosen.append("waits")
     return chosen
 
 
