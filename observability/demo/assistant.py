@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from typing import Protocol
 
 from observability.demo.stand_in import Gpu
 
@@ -85,9 +86,8 @@ class Assistant:
         self._gpu.compute()
 
 
-class TokenSink:
+class TokenSink(Protocol):
     """Where tokens go."""
 
     def token(self, number: int, *, read: bool) -> None:
         """One token was generated; whether the client read it."""
-        raise NotImplementedError
