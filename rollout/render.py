@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ MAX_BYTES = 1 << 20
 MAX_DEPTH = 40
 MAX_OBJECTS = 200
 _REMEDY = "look for remote resources, aliases and large files"
-_OUT_OF_MEMORY = ("out of memory", "cannot allocate memory")
+_REFUSED = 1
+"""kubectl's exit status for an overlay that it refuses; any other is its own death."""
 IMAGES = Path("deploy/components/images/kustomization.yaml")
 
 Manifest = dict[str, Any]
@@ -63,8 +65,7 @@ def render_text(checkout: Path, overlay: str, timeout_s: float = TIMEOUT_S) -> s
     except child.TooMuch:
         raise RenderError(f"{overlay}: more than {MAX_BYTES} bytes rendered: shorten it") from None
     if done.returncode != 0:
-        errors = done.stderr.decode("utf8", "replace")
-        raise RenderError(f"{overlay}: does not render: {_reason(errors, checkout)}")
+        raise RenderError(f"{overlay}: does not render: {_reason(done, checkout)}")
     return done.stdout.decode("utf8", "replace")
 
 
@@ -103,8 +104,10 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _reason(stderr: str, checkout: Path) -> str:
-    if any(words in stderr for words in _OUT_OF_MEMORY):
-        return f"it takes more than {child.MEMORY >> 20} MiB: {_REMEDY}"
-    text = " ".join(stderr.replace(f"{checkout}/", "").split())
+def _reason(done: subprocess.CompletedProcess[bytes], checkout: Path) -> str:
+    text = " ".join(done.stderr.decode("utf8", "replace").replace(f"{checkout}/", "").split())
+    if done.returncode != _REFUSED:
+        # Go has no one way to die of a refused allocation: it may also crash as it collects.
+        cause = f"it took more than {child.MEMORY >> 20} MiB, or kubectl crashed ({text[:80]})"
+        return f"{cause}: {_REMEDY}"
     return text.removeprefix("error: ")[:400] or "kubectl said nothing"

@@ -87,6 +87,25 @@ def test_a_few_lines_that_stand_for_gigabytes_do_not_take_them(tree, monkeypatch
         render(tree, PROD)
 
 
+@pytest.mark.parametrize(
+    "death",
+    [
+        "echo 'fatal error: runtime: out of memory' >&2; exit 2",
+        "echo 'SIGSEGV: segmentation violation' >&2; exit 2",
+        "kill -SEGV $$",
+        "kill -KILL $$",
+    ],
+)
+def test_however_the_renderer_dies_the_line_says_what_to_look_for(tree, monkeypatch, death):
+    dying = tree / "kubectl"
+    dying.write_text(f"#!/bin/sh\n{death}\n")
+    dying.chmod(0o755)
+    monkeypatch.setattr(module, "kubectl", lambda: str(dying))
+    with pytest.raises(RenderError, match="more than 256 MiB, or kubectl crashed.*aliases") as bad:
+        render(tree, PROD)
+    assert "\n" not in str(bad.value)
+
+
 def test_an_overlay_that_renders_to_very_much_is_refused(tree):
     path = "deploy/base/assistant/gateway.yaml"
     head = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:"
