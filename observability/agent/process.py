@@ -27,6 +27,11 @@ class MappedFile:
     inode: int
     path: str
 
+    @property
+    def key(self) -> tuple[str, int]:
+        """The file, whatever its name."""
+        return self.device, self.inode
+
 
 def find(pid: int) -> Process | None:
     """The process of this number, if there is one."""

@@ -1,6 +1,8 @@
 """The loop: attach to what came, read what happened, write it down, say what was lost."""
 
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import replace
 from time import monotonic
 
 from observability.agent.attach import Attached, Attacher
@@ -8,6 +10,10 @@ from observability.agent.clock import boot_id, now_ns
 from observability.agent.events import Record, decode
 from observability.agent.process import Process
 from observability.agent.recording import loss
+from observability.bpf import tasks
+from observability.bpf.errors import TraceError
+from observability.bpf.kernel import Ways
+from observability.bpf.kernel import ways as newest
 from observability.bpf.program import PAGES, Counts, Loaded
 from observability.bpf.source import Program
 
@@ -28,13 +34,12 @@ class Recorder:
         write: Callable[[list[Record]], None],
         *,
         warn: Callable[[str], None] = lambda _: None,
-        perf: bool = False,
+        ways: Ways | None = None,
         pages: int = PAGES,
     ) -> None:
         """Errors: `TraceError`."""
-        chosen = tuple(programs)
-        self._loaded = Loaded(chosen, perf=perf, pages=pages)
-        self._attacher = Attacher(self._loaded, chosen)
+        self._loaded, self._tasks = _load(frozenset(programs), ways or newest(), pages, warn)
+        self._attacher = Attacher(self._loaded)
         self._loaded.listen(self._take)
         self._waiting: list[bytes] = []
         self._write = write
@@ -62,7 +67,7 @@ class Recorder:
     def report(self) -> Record:
         """The losses so far, written too if they changed."""
         counts = self._loaded.counts()
-        record = loss(counts, self.read, self._loaded.buffer)
+        record = loss(counts, self.read, self._loaded.ways.buffer)
         if (counts, self.read) != self._reported:
             self._reported = counts, self.read
             self._write([record])
@@ -81,6 +86,7 @@ class Recorder:
     def close(self) -> Record:
         """Take the probes out, read what is left, and return the final losses."""
         self._attacher.close()
+        self._tasks.close()
         while True:
             before = self.read
             self.step(0)
@@ -93,6 +99,22 @@ class Recorder:
     def _take(self, data: bytes) -> bool:
         self._waiting.append(data)
         return len(self._waiting) < _AT_ONCE
+
+
+def _load(
+    programs: frozenset[Program], ways: Ways, pages: int, warn: Callable[[str], None]
+) -> tuple[Loaded, ExitStack]:
+    """The programs, and what follows threads: by the scheduler's tracepoints, or else by perf
+    events, or else there are no waits."""
+    loaded = Loaded(programs, ways, pages=pages)
+    try:
+        return loaded, tasks.attach(loaded)
+    except TraceError as error:
+        loaded.close()
+        if ways.tracepoints:
+            return _load(programs, replace(ways, tracepoints=False), pages, warn)
+        warn(f"no waits: {error}")
+        return _load(programs - {"waits"}, ways, pages, warn)
 
 
 def _gone(process: Process) -> Record:

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from observability.bpf.kernel import OLDER
 from observability.cli import check, demo, export, flame, page, record, request, serve, top
 from observability.export.folded import WEIGHTS
 
@@ -68,7 +69,9 @@ def _recording(p: argparse.ArgumentParser) -> None:
     p.add_argument("--no-gpu", dest="gpu", action="store_false", help="leave CUDA calls out")
     p.add_argument("--no-waits", dest="waits", action="store_false",
                    help="leave waits for the CPU and the GIL out")  # fmt: skip
-    p.add_argument("--perf-buffer", action="store_true", help="as on kernels before 5.8")
+    for way, why in OLDER.items():
+        p.add_argument(f"--{way}", dest="older", action="append_const", const=way, default=[],
+                       help=why)  # fmt: skip
 
 
 def _top(p: argparse.ArgumentParser) -> None:

@@ -13,6 +13,7 @@ from observability.agent.rings import Rings
 from observability.agent.service import Service
 from observability.agent.totals import Totals
 from observability.bpf.errors import TraceError
+from observability.bpf.kernel import ways
 from observability.cli.record import Stop, programs, warn
 from observability.gpu.nvml import Nvml
 from observability.gpu.rules import load
@@ -50,7 +51,7 @@ class Agent:
         self._listed = float("-inf")
         self._turned = monotonic()
         self.recorder = Recorder(
-            programs(arguments), self._write, warn=warn, perf=arguments.perf_buffer
+            programs(arguments), self._write, warn=warn, ways=ways(*arguments.older)
         )
         self._service = Service(arguments.port, self._totals, self._lock, self._is_alive)
 

@@ -1,0 +1,33 @@
+/* Threads and processes that begin and end. */
+
+#ifdef LINKS
+/* (parent, child): a child has its parent's files, from its first event on. */
+int task_started(struct raw_tracepoint *ctx)
+{
+    u64 parent = bpf_get_current_task();
+    u64 child = ctx->args[1];
+    u32 pid = bpf_get_current_pid_tgid() >> 32;
+    struct files *files = followed.lookup(&pid);
+    if (!files)
+        files = started.lookup(&parent);
+    if (files)
+        started.update(&child, files);
+    return 0;
+}
+#endif
+
+/* A thread's number may be given to another thread at once: forget the old one in the kernel. */
+int task_ended(struct raw_tracepoint *ctx)
+{
+    u64 thread = bpf_get_current_pid_tgid();
+    u64 task = bpf_get_current_task();
+    current_frame.delete(&thread);
+#ifdef WAITS
+    gil_waits.delete(&thread);
+    off_cpu.delete(&task);
+#endif
+#ifdef LINKS
+    started.delete(&task);
+#endif
+    return 0;
+}
