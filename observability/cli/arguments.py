@@ -6,6 +6,7 @@ from pathlib import Path
 from observability.bpf.kernel import OLDER
 from observability.cli import check, demo, export, flame, page, record, request, serve, top
 from observability.export.folded import WEIGHTS
+from observability.gpu.rules import RULES
 
 _EXAMPLES = """
 examples:
@@ -58,7 +59,10 @@ def _serve(p: argparse.ArgumentParser) -> None:
     p.add_argument("--namespace", action="append", required=True, help="whose pods; repeatable")
     p.add_argument("--selector", required=True, help="their labels: 'app in (gateway,pipeline)'")
     p.add_argument("--node", required=True, help="this node's name")
-    p.add_argument("--port", type=int, default=9102, help="for /livez, /metrics, /scenarios")
+    p.add_argument("--port", type=int, default=9102, help="for /livez, /metrics, /scenarios, /gpu")
+    p.add_argument(
+        "--rules", type=Path, default=RULES, help="what GPU counters mean (gpu/rules.toml)"
+    )
     _recording(p)
     p.set_defaults(run=serve.run)
 

@@ -2,6 +2,7 @@
 
 import sys
 from argparse import Namespace
+from pathlib import Path
 from threading import Lock
 from time import monotonic
 
@@ -46,7 +47,7 @@ class Agent:
         self._file = RecordingFile(arguments.out, arguments.megabytes << 20)
         self._totals, self._lock = Totals(), Lock()
         self._rings = Rings()
-        self._gpus = _gpu_watch()
+        self._gpus = _gpu_watch(arguments.rules)
         self._pods: dict[str, list[Pod]] = {}
         self._listed = float("-inf")
         self._turned = monotonic()
@@ -74,6 +75,8 @@ class Agent:
         self._file.close()
 
     def _write(self, records: list[Record]) -> None:
+        if self._gpus:
+            self._gpus.note(records)
         self._file.write(records)
         with self._lock:
             self._totals.add(records)
@@ -92,9 +95,10 @@ class Agent:
         return monotonic() - self._turned < _STUCK_S
 
 
-def _gpu_watch() -> GpuWatch | None:
+def _gpu_watch(rules: Path) -> GpuWatch | None:
+    chosen = load(rules)
     try:
-        return GpuWatch(Nvml(), load())
+        return GpuWatch(Nvml(), chosen, warn)
     except TraceError as error:
         print(f"no GPU counters: {error}", file=sys.stderr, flush=True)
         return None

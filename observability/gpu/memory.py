@@ -94,6 +94,19 @@ class Memory:
             self.bytes -= self._held.pop(key).bytes
 
 
+def growth(records: Iterable[Record]) -> list[tuple[str, int, int]]:
+    """(function, bytes it held halfway through the records' time, bytes at their end), of those
+    that hold any, the largest first. `records` are in the order of time."""
+    ordered = list(records)
+    middle = (ordered[0]["t_ns"] + ordered[-1]["t_ns"]) // 2 if ordered else 0
+    state = memory(record for record in ordered if record["t_ns"] <= middle)
+    before = dict(state.by_holder())
+    for record in ordered:
+        if record["t_ns"] > middle:
+            state.add(record)
+    return [(holder, before.get(holder, 0), held) for holder, held in state.by_holder()]
+
+
 def memory(records: Iterable[Record]) -> Memory:
     """The memory after all these records."""
     state = Memory()

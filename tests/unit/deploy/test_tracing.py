@@ -7,6 +7,7 @@ import pytest
 from rollout.pod_security import weaknesses
 from rollout.render import render
 from tests.tree import copy_deploy
+from tests.unit.deploy.test_policies import ROLLOUT, Picture, Pod, lane
 
 
 @pytest.fixture(scope="module")
@@ -69,3 +70,25 @@ def test_it_never_takes_more_than_half_a_cpu_and_keeps_less_than_its_disk(pod):
     # Two files: the full one and the one being written.
     assert limit == "1Gi"
     assert 2 * int(megabytes) < 1024
+
+
+def test_gateways_and_the_controller_may_ask_it_and_nobody_else(objects):
+    picture = Picture(objects)
+    agent = Pod("switchyard-tracing", {"app": "tracing"})
+    for asker, may in (
+        (lane("gateway", "blue"), True),
+        (ROLLOUT, True),
+        (lane("pipeline", "blue"), False),
+        (Pod("switchyard-staging", {"app": "gateway"}), False),
+        (Pod("default"), False),
+    ):
+        assert picture.allows(asker, agent, 9102) is may
+
+
+def test_who_asks_is_answered_by_the_agent_of_his_own_node(objects, pod):
+    (service,) = [item for item in objects if item["kind"] == "Service"]
+    assert service["spec"]["internalTrafficPolicy"] == "Local"
+    assert service["spec"]["selector"] == {"app": "tracing"}
+    (port,) = service["spec"]["ports"]
+    numbers = {p["name"]: p["containerPort"] for p in pod["containers"][0]["ports"]}
+    assert numbers[port["targetPort"]] == port["port"] == 9102
