@@ -12,6 +12,17 @@ from observability.gpu.calls import CALLS, cookie
 
 PROVIDER = "switchyard"
 _OUR_POINTS = re.compile(r"_native\b.*\.so")
+# By name, as a program of the same name runs there: a file may promise any.
+_OURS = (
+    "function_entry",
+    "function_return",
+    "object_create",
+    "object_destroy",
+    "object_chain",
+    "token",
+)
+# Each is a descriptor of ours; a compiler makes one note a place.
+_MOST = 64
 # Also as a wheel renames it: libcudart-d0da41ae.so.11.0
 _CUDA = re.compile(r"lib(cudart|cuda)\b.*\.so")
 _PYTHON = re.compile(r"(libpython3[\d.]+\.so|python3[\d.]*$)")
@@ -61,7 +72,8 @@ def points(
         return [
             Point(probe.name, probe.offset, probe.name, semaphore=probe.semaphore)
             for probe in elf.probes(PROVIDER)
-        ]
+            if probe.name in _OURS
+        ][:_MOST]
     if is_cuda(file.path) and "gpu" in programs:
         return list(_gpu_points(elf, links=links))
     return list(_gil_points(elf)) if "waits" in programs else []

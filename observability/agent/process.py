@@ -53,10 +53,13 @@ def with_descendants(pids: list[int]) -> list[int]:
     children: dict[int, list[int]] = {}
     for pid in all_pids():
         children.setdefault(_parent(pid), []).append(pid)
-    found = list(dict.fromkeys(pids))
-    for pid in found:
-        found += [child for child in children.get(pid, ()) if child not in found]
-    return found
+    found = dict.fromkeys(pids)
+    waiting = list(found)
+    while waiting:
+        fresh = [child for child in children.get(waiting.pop(), ()) if child not in found]
+        found.update(dict.fromkeys(fresh))
+        waiting += fresh
+    return list(found)
 
 
 def mapped_files(pid: int) -> list[MappedFile]:

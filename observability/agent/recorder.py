@@ -21,6 +21,8 @@ _FOLLOW_S = 1.0
 _POLL_MS = 100
 # More is not taken in one go, however fast events come: memory stays bounded.
 _AT_ONCE = 65536
+# What is left at the end: a buffer, however large.
+_LAST_STEPS = 1000
 
 
 class Recorder:
@@ -87,10 +89,11 @@ class Recorder:
         """Take the probes out, read what is left, and return the final losses."""
         self._attacher.close()
         self._tasks.close()
-        while True:
-            before = self.read
+        for _ in range(_LAST_STEPS):
             self.step(0)
-            if self.read == before:
+            counts = self._loaded.counts()
+            # A program may still run when its link is closed.
+            if self.read + counts.lost == counts.sent:
                 break
         record = self.report()
         self._loaded.close()

@@ -11,6 +11,7 @@ from observability.gpu.power import watts
 
 # What a pod writes into its ring is its own business; our memory is not.
 _MOST_SCENARIOS = 200
+_MOST_HELD = 100_000
 _EVENTS = ("generated", "handed", "delivered", "discarded")
 # (lane, scenario, synthetic)
 _Key = tuple[str, str, bool]
@@ -25,7 +26,7 @@ class Totals:
         self._seconds: _Sums = defaultdict(float)
         self._wasted_s: _Sums = defaultdict(float)
         self._tokens: dict[str, _Sums] = {event: defaultdict(float) for event in _EVENTS}
-        self._memory = Memory()
+        self._memory = Memory(_MOST_HELD)
         self._loss: Record = {}
         self._gpus: dict[int, Record] = {}
         self._wasted_joules: _Sums = defaultdict(float)
@@ -107,6 +108,10 @@ class Totals:
             yield from metric(f"events_{name}", "counter", f"Events {name}.", [("", value)])
         held = ((labels(function=name), size) for name, size in self._memory.by_holder())
         yield from metric("gpu_held_bytes", "gauge", "GPU memory that nothing has freed.", held)
+        forgotten = [("", self._memory.forgotten)]
+        yield from metric(
+            "gpu_forgotten_allocations", "counter", "Too many to remember.", forgotten
+        )
         for name in sorted({name for record in self._gpus.values() for name in record["fields"]}):
             told = [
                 (labels(gpu=str(gpu)), value)

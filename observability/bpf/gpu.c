@@ -103,25 +103,24 @@ static inline int leave(struct pt_regs *ctx, u16 id)
 /* In the order of SHAPES in observability/gpu/calls.py. */
 enum shape { alloc_shape, pitch_shape, free_shape, map_shape, copy_shape, plain_shape };
 
-#define ENTER_AS(shape)                   \
-    case shape##_shape: {                 \
-        struct call call = SHAPE_##shape; \
-        return enter(ctx, id, &call);     \
-    }
+#define IF_SHAPE(shape)                         \
+    case shape##_shape:                         \
+        call = (struct call)SHAPE_##shape;      \
+        break;
 
 int enter_call(struct pt_regs *ctx)
 {
     u64 cookie = bpf_get_attach_cookie(ctx);
-    u16 id = cookie;
+    struct call call = {};
     switch (cookie >> 16 & 0xffff) {
-        ENTER_AS(alloc)
-        ENTER_AS(pitch)
-        ENTER_AS(free)
-        ENTER_AS(map)
-        ENTER_AS(copy)
-        ENTER_AS(plain)
+        IF_SHAPE(alloc)
+        IF_SHAPE(pitch)
+        IF_SHAPE(free)
+        IF_SHAPE(map)
+        IF_SHAPE(copy)
+        IF_SHAPE(plain)
     }
-    return 0;
+    return enter(ctx, (u16)cookie, &call);
 }
 
 int leave_call(struct pt_regs *ctx)

@@ -16,6 +16,14 @@ int task_started(struct raw_tracepoint *ctx)
 }
 #endif
 
+/* The functions of a process end with its program. */
+int task_replaced(struct raw_tracepoint *ctx)
+{
+    u64 thread = bpf_get_current_pid_tgid();
+    current_frame.delete(&thread);
+    return 0;
+}
+
 /* A thread's number may be given to another thread at once: forget the old one in the kernel. */
 int task_ended(struct raw_tracepoint *ctx)
 {

@@ -24,6 +24,7 @@ def _attached(loaded: Loaded) -> Iterator[int]:
     waits = "waits" in loaded.programs
     if loaded.ways.tracepoints:
         yield raw_tracepoint(loaded.function("task_ended", "tracepoint"), "sched_process_exit")
+        yield raw_tracepoint(loaded.function("task_replaced", "tracepoint"), "sched_process_exec")
         if loaded.ways.links:
             started = loaded.function("task_started", "tracepoint")
             yield raw_tracepoint(started, "sched_process_fork")

@@ -35,7 +35,7 @@ def _gpu(gpu: int, readings: list[Record]) -> Iterator[str]:
     if not readings[-1]["fields"].get("name"):
         why = ", ".join(sorted(set(readings[-1]["problems"].values())))
         yield f"GPU {gpu}: tells nothing: {why}"
-    for pid, held in readings[-1]["ghosts"].items():
+    for pid, held in (readings[-1]["ghosts"] or {}).items():
         what = "memory of unknown size" if held is None else size(int(held))
         yield f"GPU {gpu}: {what} held by process {pid}, which is no more"
 

@@ -8,6 +8,7 @@ from observability.agent.events import Record
 
 _GIVES = {"alloc": "address", "create": "handle"}
 _TAKES = {"free": "address", "release": "handle"}
+_MOST_RESULTS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,11 @@ class Memory:
 
     A call within another call of the libraries is the same memory and not added twice. `failed`
     counts refused calls by (call, result); `unknown_frees` those of memory from before the
-    recording."""
+    recording. Of more than `most` allocations the oldest are `forgotten`."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most
+        self.forgotten = 0
         self._held: dict[tuple[int, str, int], Allocation] = {}
         self.failed: Counter[tuple[str, int]] = Counter()
         self.unknown_frees = 0
@@ -43,7 +46,10 @@ class Memory:
         if record["layer"] != "gpu" or record["nested"]:
             return
         if record["result"]:
-            self.failed[record["call"], record["result"]] += 1
+            what = record["call"], record["result"]
+            # A result is any number that a process likes.
+            known = what in self.failed or len(self.failed) < _MOST_RESULTS
+            self.failed[what if known else (record["call"], -1)] += 1
         elif record["kind"] in _GIVES:
             self._give(record)
         elif record["kind"] in _TAKES:
@@ -78,6 +84,10 @@ class Memory:
         )  # fmt: skip
         self.bytes += record["bytes"]
         self.peak = max(self.peak, self.bytes)
+        if self._most is not None and len(self._held) > self._most:
+            oldest = next(iter(self._held))
+            self.bytes -= self._held.pop(oldest).bytes
+            self.forgotten += 1
 
     def _take(self, record: Record) -> None:
         if not record["address"]:

@@ -9,6 +9,7 @@ from observability.agent.clock import now_ns
 from observability.agent.events import Record
 from observability.agent.process import all_pids
 from observability.bpf.errors import TraceError
+from observability.bpf.kernel import numbers_are_ours
 from observability.gpu.nvml import Gpu, Nvml, ghosts
 from observability.gpu.rules import Rule, findings
 
@@ -66,7 +67,8 @@ class GpuWatch:
             self._known = len(gpus)
         for gpu in gpus:
             gpu.fields["refused_bytes"] = refused_bytes(gpu, len(gpus), refused)
-        alive = set(all_pids())
+        # Numbered otherwise, every process would be one that is no more.
+        alive = set(all_pids()) if numbers_are_ours() else None
         self._records.extend(record(gpu, self._rules, alive) for gpu in gpus)
 
     def _say(self, problem: str) -> None:
@@ -98,8 +100,8 @@ def refused_bytes(gpu: Gpu, gpus: int, refused: Iterable[Record]) -> float | Non
     )
 
 
-def record(gpu: Gpu, rules: list[Rule], alive: set[int]) -> Record:
-    """What is written down of a GPU."""
+def record(gpu: Gpu, rules: list[Rule], alive: set[int] | None) -> Record:
+    """What is written down of a GPU; without knowing who is alive, its ghosts are None."""
     return {
         "layer": "nvml",
         "t_ns": now_ns(),
@@ -107,7 +109,7 @@ def record(gpu: Gpu, rules: list[Rule], alive: set[int]) -> Record:
         "fields": gpu.fields,
         "problems": gpu.problems,
         "processes": gpu.processes,
-        "ghosts": ghosts(gpu, alive),
+        "ghosts": None if alive is None else ghosts(gpu, alive),
         "findings": [asdict(finding) for finding in findings(rules, gpu.fields)],
     }
 

@@ -406,6 +406,33 @@ def test_a_child_is_traced_from_its_first_event(points: Any) -> None:
     assert trace.loss["lost"] == 0
 
 
+REPLACED = """
+import ctypes, os, sys
+points, driver = ctypes.CDLL(sys.argv[1]), ctypes.CDLL(sys.argv[3])
+if len(sys.argv) == 4:
+    print(os.getpid(), flush=True)
+    sys.stdin.readline()
+    points.switchyard_function_entry(b"r", b"before", ctypes.c_uint64(0))
+address = ctypes.c_uint64()
+driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(len(sys.argv)))
+if len(sys.argv) == 4:
+    os.execv(sys.executable, [sys.executable, "-c", sys.argv[2], *sys.argv[1:], "again"])
+"""
+
+
+def test_functions_end_with_the_program_that_ran_them(gpu: Path) -> None:
+    program = subprocess.Popen(
+        [sys.executable, "-c", REPLACED, str(MODULE), REPLACED, str(gpu / "libcuda.so.1")],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert program.stdout
+    program.stdout.readline()
+    with traced("python", "gpu", pids=(program.pid,)) as trace:
+        program.communicate("go\n")
+    holders = [(record["bytes"], record["function"]) for record in trace.of("gpu")]
+    assert holders == [(4, "before"), (5, "")]
+
+
 def test_more_processes_need_no_more_probes(
     tmp_path: Path, start: Callable[..., Target], gpu: Path
 ) -> None:

@@ -1,5 +1,6 @@
 """GPUs read again and again: what NVML no longer tells, and what was refused meanwhile."""
 
+import os
 from typing import Any
 
 import pytest
@@ -53,6 +54,16 @@ def test_nvml_may_fail_for_a_moment() -> None:
     assert fields == ["x", None, None, "x"]
     assert said == ["gone"]
     assert watched.take() == []
+
+
+@pytest.mark.parametrize(("ours", "expected"), [(True, {2**30: 7}), (False, None)])
+def test_who_counts_processes_otherwise_calls_none_a_ghost(
+    monkeypatch: pytest.MonkeyPatch, ours: bool, expected: dict[int, int] | None
+) -> None:
+    monkeypatch.setattr("observability.gpu.watch.numbers_are_ours", lambda: ours)
+    watched = watch([one(processes={2**30: 7, os.getpid(): 5})])
+    watched._read()
+    assert watched.take()[0]["ghosts"] == expected
 
 
 def test_a_refusal_though_memory_is_free_is_a_finding() -> None:
