@@ -7,6 +7,7 @@ FLOOR = (5, 4)
 _RING_BUFFER = (5, 8)
 _SWITCH_STATE = (5, 18)
 _LINKS = (6, 6)
+_GROUP_DEAD = (6, 16)
 # The number of the first namespace of processes; a link's program knows no other's numbers.
 _FIRST_NAMESPACE = "pid:[4026531836]"
 # What can be done the older way though the kernel knows the newer one.
@@ -26,12 +27,14 @@ class Ways:
                   else each place in each process is a perf event of its own
     tracepoints   the scheduler's raw tracepoints tell of waits; else perf events of each CPU
     switch_state  these tracepoints say why a thread left the CPU
+    group_dead    and whether a thread that ends is its process's last
     """
 
     ring_buffer: bool
     links: bool
     tracepoints: bool
     switch_state: bool
+    group_dead: bool
 
     @property
     def buffer(self) -> str:
@@ -48,6 +51,7 @@ def ways(*older: str, kernel: tuple[int, int] | None = None) -> Ways:
         links=there >= _LINKS and numbers_are_ours() and "perf-uprobes" not in older,
         tracepoints="perf-switches" not in older,
         switch_state=there >= _SWITCH_STATE,
+        group_dead=there >= _GROUP_DEAD,
     )
 
 

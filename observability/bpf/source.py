@@ -37,6 +37,7 @@ def flags(programs: Iterable[Program], ways: Ways, pages: int) -> list[str]:
         "WAITS": waits,
         "PERF_SWITCHES": waits and not ways.tracepoints,
         "SWITCH_STATE": ways.switch_state,
+        "GROUP_DEAD": ways.group_dead,
     }
     return [f"-D{name}" for name, wanted in chosen.items() if wanted]
 

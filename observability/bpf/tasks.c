@@ -24,7 +24,8 @@ int task_replaced(struct raw_tracepoint *ctx)
     return 0;
 }
 
-/* A thread's number may be given to another thread at once: forget the old one in the kernel. */
+/* (task, since Linux 6.16 whether it is its process's last). A number may be given to another
+ * thread or process at once: forget the old one in the kernel. */
 int task_ended(struct raw_tracepoint *ctx)
 {
     u64 thread = bpf_get_current_pid_tgid();
@@ -36,6 +37,11 @@ int task_ended(struct raw_tracepoint *ctx)
 #endif
 #ifdef LINKS
     started.delete(&task);
+#ifdef GROUP_DEAD
+    u32 pid = thread >> 32;
+    if ((u8)ctx->args[1])
+        followed.delete(&pid);
+#endif
 #endif
     return 0;
 }

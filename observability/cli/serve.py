@@ -72,6 +72,7 @@ class Agent:
         if self._gpus:
             self._gpus.close()
         self._service.close()
+        self._rings.close()
         self._file.close()
 
     def _write(self, records: list[Record]) -> None:

@@ -387,6 +387,39 @@ def test_who_is_not_followed_is_not_told_of(
     assert [record["pid"] for record in trace.of("process", kind="gone")] == [two.process.pid]
 
 
+def test_a_number_that_is_given_again_is_another_process(
+    tmp_path: Path, start: Callable[..., Target]
+) -> None:
+    library = tmp_path / "_native.so"
+    shutil.copy(MODULE, library)
+    # The file keeps its probes for this one.
+    other, first = start(library), start(library)
+    number = first.process.pid
+    trace = Trace()
+    recorder = Recorder(["python"], trace.records.extend)
+    try:
+        recorder.follow([other.process.pid, number])
+        first.fire()
+        first.end()
+        if not ways().group_dead:
+            recorder.follow([other.process.pid])
+        again = start_as(number, start, library)
+        again.fire()
+    finally:
+        recorder.close()
+    assert len(trace.of("token")) == COUNT
+
+
+def start_as(number: int, start: Callable[..., Target], library: Path) -> Target:
+    """A process of this number."""
+    while True:
+        Path("/proc/sys/kernel/ns_last_pid").write_text(str(number - 1))
+        target = start(library)
+        if target.process.pid == number:
+            return target
+        target.end()  # somebody else's came between
+
+
 def test_a_child_is_traced_from_its_first_event(points: Any) -> None:
     with traced("python", "waits") as trace:
         children = []

@@ -14,15 +14,16 @@ def _first_namespace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_each_kernel_is_asked_for_what_it_knows() -> None:
-    assert ways(kernel=(5, 4)) == Ways(False, False, True, False)
-    assert ways(kernel=(5, 8)) == Ways(True, False, True, False)
-    assert ways(kernel=(5, 18)) == Ways(True, False, True, True)
-    assert ways(kernel=(6, 6)) == Ways(True, True, True, True)
+    assert ways(kernel=(5, 4)) == Ways(False, False, True, False, False)
+    assert ways(kernel=(5, 8)) == Ways(True, False, True, False, False)
+    assert ways(kernel=(5, 18)) == Ways(True, False, True, True, False)
+    assert ways(kernel=(6, 6)) == Ways(True, True, True, True, False)
+    assert ways(kernel=(6, 16)) == Ways(True, True, True, True, True)
 
 
 def test_the_older_ways_can_be_asked_for() -> None:
     older = ways("perf-buffer", "perf-uprobes", "perf-switches", kernel=(6, 18))
-    assert older == Ways(False, False, False, True)
+    assert older == Ways(False, False, False, True, True)
 
 
 def test_links_are_not_for_whoever_counts_processes_otherwise(
