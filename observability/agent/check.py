@@ -1,6 +1,7 @@
 """What this node can do, each thing proven by doing it."""
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from observability.agent.points import is_cuda
 from observability.agent.process import all_pids, mapped_files
 from observability.agent.recorder import Recorder
 from observability.bpf.errors import TraceError
-from observability.bpf.kernel import FLOOR, RING_BUFFER, release
+from observability.bpf.kernel import FLOOR, release, ways
 from observability.bpf.program import bcc
 from observability.extension import ExtensionMissing
 from observability.gpu.nvml import Nvml
@@ -18,8 +19,6 @@ from observability.native import load
 
 # A prime number: no other loop counts so.
 EXERCISES = 23
-TRACEFS = Path("/sys/kernel/tracing/events/sched/sched_switch/id")
-NO_TRACEPOINTS = "no tracepoints, so no waits; run `mount -t tracefs nodev /sys/kernel/tracing`"
 # Bits of CapEff. BPF and PERFMON are not enough: kernels refuse uprobes without SYS_ADMIN.
 _NEEDED = {"SYS_ADMIN": 21, "SYS_PTRACE": 19}
 
@@ -47,8 +46,10 @@ def _kernel() -> tuple[bool | None, str]:
     major, minor = release()
     if (major, minor) < FLOOR:
         return False, f"{major}.{minor} is older than {FLOOR[0]}.{FLOOR[1]}; take a newer kernel"
-    buffer = "ring buffer" if (major, minor) >= RING_BUFFER else "perf buffers"
-    return True, f"{major}.{minor}: {buffer}"
+    known = ways()
+    buffer = "ring buffer" if known.ring_buffer else "perf buffers"
+    probes = "a link a program" if known.links else "a perf event a probe"
+    return True, f"{major}.{minor}: {buffer}, {probes}"
 
 
 def _rights() -> tuple[bool | None, str]:
@@ -64,8 +65,8 @@ def _compiler() -> tuple[bool | None, str]:
     return True, f"BCC {bcc().__version__}, with our own kernel headers"
 
 
-def _exercise(perf: bool) -> tuple[bool | None, str]:
-    records = _exercised(perf)
+def _exercise(*older: str) -> tuple[bool | None, str]:
+    records = _exercised(*older)
     hits = sum(record["layer"] == "token" for record in records)
     if hits != EXERCISES:
         return False, f"{EXERCISES} calls of a probe point gave {hits} events"
@@ -73,19 +74,18 @@ def _exercise(perf: bool) -> tuple[bool | None, str]:
 
 
 def _numbers() -> tuple[bool | None, str]:
-    seen = {record["pid"] for record in _exercised(False) if record["layer"] == "token"}
+    seen = {record["pid"] for record in _exercised() if record["layer"] == "token"}
     if seen == {os.getpid()}:
         return True, "processes have the same numbers here as in the kernel"
     return False, "the kernel numbers processes otherwise; give the pod `hostPID: true`"
 
 
-def _waits() -> tuple[bool | None, str]:
-    if TRACEFS.exists():
-        return True, "the scheduler's tracepoints are there"
-    return (
-        False,
-        NO_TRACEPOINTS,
-    )
+def _waits(*older: str) -> tuple[bool | None, str]:
+    slept = [record for record in _exercised(*older) if record["layer"] == "wait"]
+    if len(slept) < EXERCISES:
+        return False, f"{EXERCISES} sleeps gave {len(slept)} waits"
+    how = "perf events" if older else "the scheduler's tracepoints"
+    return True, f"{EXERCISES} sleeps are waits, by {how}"
 
 
 def _cuda() -> tuple[bool | None, str]:
@@ -106,17 +106,21 @@ def _counters() -> tuple[bool | None, str]:
     return True, f"{len(gpus)} GPUs" + (f"; n/a: {', '.join(untold)}" if untold else "")
 
 
-def _exercised(perf: bool) -> list[Record]:
+def _exercised(*older: str) -> list[Record]:
+    """What a recorder saw of a function that slept and gave tokens."""
     try:
         native = load()
     except ExtensionMissing as error:
         raise TraceError(str(error)) from None
     records: list[Record] = []
-    recorder = Recorder(["python"], records.extend, perf=perf)
+    recorder = Recorder(["python", "waits"], records.extend, ways=ways(*older))
     try:
         recorder.follow([os.getpid()])
+        native.entry(b"check", 0)
         for number in range(EXERCISES):
             native.token(b"check", number, 0, 0)
+            time.sleep(0.001)
+        native.leave(b"check", 0, 0)
     finally:
         recorder.close()
     for record in records:
@@ -129,10 +133,11 @@ _CHECKS: dict[str, Callable[[], tuple[bool | None, str]]] = {
     "kernel": _kernel,
     "rights": _rights,
     "compiler": _compiler,
-    "probe points": lambda: _exercise(perf=False),
-    "perf buffers": lambda: _exercise(perf=True),
+    "probe points": _exercise,
+    "perf buffers": lambda: _exercise("perf-buffer", "perf-uprobes"),
     "process numbers": _numbers,
     "waits": _waits,
+    "waits by perf": lambda: _waits("perf-switches"),
     "CUDA calls": _cuda,
     "GPU counters": _counters,
 }

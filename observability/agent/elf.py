@@ -1,7 +1,7 @@
 """Where a symbol or a static probe lies in an ELF file, as the byte to put a uprobe on."""
 
-import mmap
 import os
+import stat
 import struct
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -19,6 +19,8 @@ _LOAD = 1
 _SYMTAB, _NOTES, _NOBITS, _DYNSYM = 2, 7, 8, 11
 _FUNCTION = 2
 _STAPSDT = 3
+# libcuda's symbols are 2 MB.
+_MOST = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +45,19 @@ class _Section:
 
 
 class Elf:
-    """A 64-bit little-endian ELF file, mapped. Errors: `TraceError`, also for a truncated one."""
+    """A 64-bit little-endian ELF file of somebody else's. Errors: `TraceError`, also for a
+    truncated one.
+
+    It is read piece by piece: of a mapped file that its owner cuts short, a page that is gone
+    would end us."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         try:
-            # The path is another process's: it may name a pipe by now.
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-            try:
-                self._data = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
-            finally:
-                os.close(fd)
+            # It may be a pipe by now.
+            self._file = open(path, "rb", buffering=0, opener=_open)  # noqa: SIM115 - kept
+            if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
+                raise OSError("it is no regular file")
         except (OSError, ValueError) as error:
             raise TraceError(f"cannot read {path}: {error}") from None
         try:
@@ -86,53 +90,47 @@ class Elf:
             raise TraceError(f"{self._path}: its stapsdt notes are damaged") from None
 
     def _read_tables(self) -> None:
-        header = _HEADER.unpack_from(self._data, 0)
+        header = _HEADER.unpack(self._read(0, _HEADER.size))
         if header[0][:6] != _LITTLE_64:
             raise ValueError("not ELF64")
-        (
-            (segments_at, sections_at),
-            (segment_size, segments, section_size, sections, names_index),
-        ) = (
-            header[5:7],
-            header[9:14],
-        )
-        self._segments = [
-            _SEGMENT.unpack_from(self._data, segments_at + i * segment_size)
-            for i in range(segments)
-        ]
-        raw = [
-            _SECTION.unpack_from(self._data, sections_at + i * section_size)
-            for i in range(sections)
-        ]
-        names_at = raw[names_index][4] if raw else 0
+        segments_at, sections_at = header[5:7]
+        segment_size, segments, section_size, sections, names_index = header[9:14]
+        self._segments = list(self._table(_SEGMENT, segments_at, segment_size, segments))
+        raw = list(self._table(_SECTION, sections_at, section_size, sections))
+        names = self._read(raw[names_index][4], raw[names_index][5]) if raw else b""
         self._sections = [
-            _Section(self._string(names_at + r[0]), r[1], r[3], r[4], r[5], r[6], r[9]) for r in raw
+            _Section(_string(names, r[0]), r[1], r[3], r[4], r[5], r[6], r[9]) for r in raw
         ]
 
+    def _table(
+        self, shape: struct.Struct, at: int, size: int, count: int
+    ) -> Iterator[tuple[int, ...]]:
+        data = self._read(at, size * count)
+        return (shape.unpack_from(data, i * size) for i in range(count))
+
     def _functions_in(self, section: _Section, names: Collection[str]) -> Iterator[tuple[str, int]]:
-        strings = self._sections[section.link].offset
+        table, strings = self._contents(section), self._contents(self._sections[section.link])
         wanted = {name.encode() for name in names}
-        for at in range(section.offset, section.offset + section.size, _SYMBOL.size):
-            name_at, info, _, index, value, _ = _SYMBOL.unpack_from(self._data, at)
+        for at in range(0, len(table), _SYMBOL.size):
+            name_at, info, _, index, value, _ = _SYMBOL.unpack_from(table, at)
             if index and info & 15 == _FUNCTION:
-                name = self._bytes(strings + name_at)
+                name = _bytes(strings, name_at)
                 if name in wanted:
                     yield name.decode(), self._file_offset(value)
 
     def _probes_in(self, section: _Section) -> Iterator[StaticProbe]:
         base = next((s.address for s in self._sections if s.name == ".stapsdt.base"), 0)
-        at, end = section.offset, section.offset + section.size
-        while at < end:
-            owner_size, size, kind = _NOTE.unpack_from(self._data, at)
+        notes = self._contents(section)
+        at = 0
+        while at < len(notes):
+            owner_size, size, kind = _NOTE.unpack_from(notes, at)
             owner_at = at + _NOTE.size
             start = owner_at + _padded(owner_size)
-            if kind == _STAPSDT and self._data[owner_at : owner_at + 7] == b"stapsdt":
-                address, noted_base, semaphore = _PROBE.unpack_from(self._data, start)
+            if kind == _STAPSDT and notes[owner_at : owner_at + 7] == b"stapsdt":
+                address, noted_base, semaphore = _PROBE.unpack_from(notes, start)
                 # A prelinked file was moved since; the semaphore moved with it.
                 moved = base - noted_base if base else 0
-                provider, name, *_ = (
-                    self._data[start + _PROBE.size : start + size].decode().split("\0")
-                )
+                provider, name, *_ = notes[start + _PROBE.size : start + size].decode().split("\0")
                 yield StaticProbe(
                     provider,
                     name,
@@ -141,20 +139,40 @@ class Elf:
                 )
             at = start + _padded(size)
 
+    def _contents(self, section: _Section) -> bytes:
+        return self._read(section.offset, section.size)
+
+    def _read(self, at: int, size: int) -> bytes:
+        if size > _MOST:
+            raise ValueError("a table larger than any linker's")
+        try:
+            data = os.pread(self._file.fileno(), size, at)
+        except (OSError, OverflowError) as error:
+            raise ValueError(str(error)) from None
+        if len(data) < size:
+            raise ValueError("the file is truncated")
+        return data
+
     def _file_offset(self, address: int) -> int:
         for kind, _, offset, start, _, in_file, _, _ in self._segments:
             if kind == _LOAD and start <= address < start + in_file:
                 return int(address - start + offset)
         raise ValueError(f"address {address:#x} is in no segment of the file")
 
-    def _bytes(self, at: int) -> bytes:
-        end = self._data.find(b"\0", at)
-        if end < 0:
-            raise ValueError("a string without an end")
-        return self._data[at:end]
 
-    def _string(self, at: int) -> str:
-        return self._bytes(at).decode(errors="replace")
+def _open(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK)
+
+
+def _bytes(strings: bytes, at: int) -> bytes:
+    end = strings.find(b"\0", at)
+    if end < 0:
+        raise ValueError("a string without an end")
+    return strings[at:end]
+
+
+def _string(strings: bytes, at: int) -> str:
+    return _bytes(strings, at).decode(errors="replace")
 
 
 def _padded(size: int) -> int:

@@ -15,6 +15,8 @@ _HOW = ("return", "yield", "resume", "unwind")
 TOKEN_EVENTS = ("generated", "handed", "delivered", "discarded", "received")
 OUTCOMES = ("", "client left", "complaint", "stop string", "deadline", "other")
 _NESTED = 1
+# By `enum why` of waits.c; perf events do not tell.
+_RUNNABLE = (False, True, None)
 
 
 def decode(data: bytes, boot: str) -> Record:
@@ -27,7 +29,8 @@ def decode(data: bytes, boot: str) -> Record:
              discarded, received (from a model that fires no generated); token (a number), outcome
     gpu      kind, call, api, bytes, address, result (0 is success), ns (how long the call took),
              nested (within another call of the GPU's libraries: not to be added), function
-    wait     kind off_cpu, gil; ns, function, and for off_cpu runnable (it wanted to run)
+    wait     kind off_cpu, gil; ns, function, and for off_cpu runnable (it wanted to run; None
+             where the kernel does not tell)
     """
     t_ns, pid, tid, kind, call, flags, a, b, c, d, request, name = _EVENT.unpack_from(data)
     record: Record = {
@@ -59,8 +62,8 @@ def decode(data: bytes, boot: str) -> Record:
     if kind == _GPU:
         return record | _gpu(call, flags, a, b, c, d) | {"function": text}
     if kind == _OFF_CPU:
-        # Task state 0: it was ready, another one ran.
-        waited: Record = {"kind": "off_cpu", "ns": a, "function": text, "runnable": b == 0}
+        why = _RUNNABLE[b] if b < len(_RUNNABLE) else None
+        waited: Record = {"kind": "off_cpu", "ns": a, "function": text, "runnable": why}
         return record | {"layer": "wait"} | waited
     if kind == _GIL:
         return record | {"layer": "wait", "kind": "gil", "ns": a, "function": text}

@@ -8,10 +8,21 @@ from pathlib import PurePosixPath
 from observability.agent.elf import Elf
 from observability.agent.process import MappedFile
 from observability.bpf.source import Program
-from observability.gpu.calls import CALLS
+from observability.gpu.calls import CALLS, cookie
 
 PROVIDER = "switchyard"
 _OUR_POINTS = re.compile(r"_native\b.*\.so")
+# By name, as a program of the same name runs there: a file may promise any.
+_OURS = (
+    "function_entry",
+    "function_return",
+    "object_create",
+    "object_destroy",
+    "object_chain",
+    "token",
+)
+# Each is a descriptor of ours; a compiler makes one note a place.
+_MOST = 64
 # Also as a wheel renames it: libcudart-d0da41ae.so.11.0
 _CUDA = re.compile(r"lib(cudart|cuda)\b.*\.so")
 _PYTHON = re.compile(r"(libpython3[\d.]+\.so|python3[\d.]*$)")
@@ -21,13 +32,14 @@ _GIL = ("take_gil", "PyEval_RestoreThread")
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One place: which program runs at which byte; `label` is for people."""
+    """One place: which program runs at which byte, and what it is told; `label` is for people."""
 
     program: str
     offset: int
     label: str
     at_return: bool = False
     semaphore: int = 0
+    cookie: int = 0
 
 
 def interesting(file: MappedFile, programs: frozenset[Program]) -> bool:
@@ -50,23 +62,29 @@ def is_cuda(path: str) -> bool:
     return bool(_CUDA.match(PurePosixPath(path).name))
 
 
-def points(file: MappedFile, reachable: str, programs: frozenset[Program]) -> list[Point]:
-    """The points of a file that we reach as `reachable`. Errors: `TraceError`."""
+def points(
+    file: MappedFile, reachable: str, programs: frozenset[Program], *, links: bool
+) -> list[Point]:
+    """The points of a file that we reach as `reachable`, for links or for perf events.
+    Errors: `TraceError`."""
     elf = Elf(reachable)
     if is_ours(file):
         return [
             Point(probe.name, probe.offset, probe.name, semaphore=probe.semaphore)
             for probe in elf.probes(PROVIDER)
-        ]
+            if probe.name in _OURS
+        ][:_MOST]
     if is_cuda(file.path) and "gpu" in programs:
-        return list(_gpu_points(elf))
+        return list(_gpu_points(elf, links=links))
     return list(_gil_points(elf)) if "waits" in programs else []
 
 
-def _gpu_points(elf: Elf) -> Iterator[Point]:
+def _gpu_points(elf: Elf, *, links: bool) -> Iterator[Point]:
     for symbol, offset in elf.functions([call.symbol for call in CALLS]).items():
-        yield Point(f"enter_{symbol}", offset, symbol)
-        yield Point(f"leave_{symbol}", offset, symbol, at_return=True)
+        program = "call" if links else symbol
+        told = cookie(symbol)
+        yield Point(f"enter_{program}", offset, symbol, cookie=told)
+        yield Point(f"leave_{program}", offset, symbol, at_return=True, cookie=told)
 
 
 def _gil_points(elf: Elf) -> Iterator[Point]:

@@ -27,6 +27,11 @@ class MappedFile:
     inode: int
     path: str
 
+    @property
+    def key(self) -> tuple[str, int]:
+        """The file, whatever its name."""
+        return self.device, self.inode
+
 
 def find(pid: int) -> Process | None:
     """The process of this number, if there is one."""
@@ -48,10 +53,13 @@ def with_descendants(pids: list[int]) -> list[int]:
     children: dict[int, list[int]] = {}
     for pid in all_pids():
         children.setdefault(_parent(pid), []).append(pid)
-    found = list(dict.fromkeys(pids))
-    for pid in found:
-        found += [child for child in children.get(pid, ()) if child not in found]
-    return found
+    found = dict.fromkeys(pids)
+    waiting = list(found)
+    while waiting:
+        fresh = [child for child in children.get(waiting.pop(), ()) if child not in found]
+        found.update(dict.fromkeys(fresh))
+        waiting += fresh
+    return list(found)
 
 
 def mapped_files(pid: int) -> list[MappedFile]:

@@ -1,6 +1,8 @@
 """The loop: attach to what came, read what happened, write it down, say what was lost."""
 
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import replace
 from time import monotonic
 
 from observability.agent.attach import Attached, Attacher
@@ -8,6 +10,10 @@ from observability.agent.clock import boot_id, now_ns
 from observability.agent.events import Record, decode
 from observability.agent.process import Process
 from observability.agent.recording import loss
+from observability.bpf import tasks
+from observability.bpf.errors import TraceError
+from observability.bpf.kernel import Ways
+from observability.bpf.kernel import ways as newest
 from observability.bpf.program import PAGES, Counts, Loaded
 from observability.bpf.source import Program
 
@@ -15,6 +21,8 @@ _FOLLOW_S = 1.0
 _POLL_MS = 100
 # More is not taken in one go, however fast events come: memory stays bounded.
 _AT_ONCE = 65536
+# What is left at the end: a buffer, however large.
+_LAST_STEPS = 1000
 
 
 class Recorder:
@@ -28,13 +36,12 @@ class Recorder:
         write: Callable[[list[Record]], None],
         *,
         warn: Callable[[str], None] = lambda _: None,
-        perf: bool = False,
+        ways: Ways | None = None,
         pages: int = PAGES,
     ) -> None:
         """Errors: `TraceError`."""
-        chosen = tuple(programs)
-        self._loaded = Loaded(chosen, perf=perf, pages=pages)
-        self._attacher = Attacher(self._loaded, chosen)
+        self._loaded, self._tasks = _load(frozenset(programs), ways or newest(), pages, warn)
+        self._attacher = Attacher(self._loaded)
         self._loaded.listen(self._take)
         self._waiting: list[bytes] = []
         self._write = write
@@ -62,7 +69,7 @@ class Recorder:
     def report(self) -> Record:
         """The losses so far, written too if they changed."""
         counts = self._loaded.counts()
-        record = loss(counts, self.read, self._loaded.buffer)
+        record = loss(counts, self.read, self._loaded.ways.buffer)
         if (counts, self.read) != self._reported:
             self._reported = counts, self.read
             self._write([record])
@@ -81,10 +88,12 @@ class Recorder:
     def close(self) -> Record:
         """Take the probes out, read what is left, and return the final losses."""
         self._attacher.close()
-        while True:
-            before = self.read
+        self._tasks.close()
+        for _ in range(_LAST_STEPS):
             self.step(0)
-            if self.read == before:
+            counts = self._loaded.counts()
+            # A program may still run when its link is closed.
+            if self.read + counts.lost == counts.sent:
                 break
         record = self.report()
         self._loaded.close()
@@ -93,6 +102,22 @@ class Recorder:
     def _take(self, data: bytes) -> bool:
         self._waiting.append(data)
         return len(self._waiting) < _AT_ONCE
+
+
+def _load(
+    programs: frozenset[Program], ways: Ways, pages: int, warn: Callable[[str], None]
+) -> tuple[Loaded, ExitStack]:
+    """The programs, and what follows threads: by the scheduler's tracepoints, or else by perf
+    events, or else there are no waits."""
+    loaded = Loaded(programs, ways, pages=pages)
+    try:
+        return loaded, tasks.attach(loaded)
+    except TraceError as error:
+        loaded.close()
+        if ways.tracepoints:
+            return _load(programs, replace(ways, tracepoints=False), pages, warn)
+        warn(f"no waits: {error}")
+        return _load(programs - {"waits"}, ways, pages, warn)
 
 
 def _gone(process: Process) -> Record:

@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from observability import ring
@@ -10,39 +11,66 @@ from observability.agent.events import Record, ring_record
 from observability.agent.process import PROC, outside_path
 
 _VARIABLE = b"REQUESTS_RING="
+# A link would be followed in our own root, and a pipe would hold us up.
+_SAFELY = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_Key = tuple[int, int]
+
+
+@dataclass
+class _Open:
+    """A ring that is held open: it can be read once more when its pod has taken the name away.
+    `last` is the number of the last line that was told."""
+
+    descriptor: int
+    last: int = 0
 
 
 class Rings:
     """Follows every ring that some process names in its environment."""
 
     def __init__(self) -> None:
-        self._last: dict[tuple[int, int], int] = {}
+        self._open: dict[_Key, _Open] = {}
 
     def news(self, pids: Iterable[int]) -> Iterator[Record]:
         """The lines written since the last time, as records."""
-        seen = set()
-        for pid in pids:
-            if not (path := _path(pid)):
-                continue
-            try:
-                status = os.lstat(path)
-                key = (status.st_dev, status.st_ino)
-                # A link would be followed in our own root, and a pipe would hold us up.
-                if stat.S_ISREG(status.st_mode) and key not in seen:
-                    seen.add(key)
-                    yield from self._lines(path, key)
-            except OSError:
-                continue  # it went, or has written no ring yet
-        # A file that nobody names any more will not come back under its number.
-        self._last = {key: last for key, last in self._last.items() if key in seen}
+        seen = {key for pid in pids if (key := self._find(pid))}
+        for key, opened in list(self._open.items()):
+            yield from _lines(opened)
+            if key not in seen:
+                os.close(self._open.pop(key).descriptor)
 
-    def _lines(self, path: str, key: tuple[int, int]) -> Iterator[Record]:
-        last = self._last.get(key, 0)
-        for line in ring.read(Path(path)).lines:
-            if line.number > last:
-                self._last[key] = line.number
-                if record := ring_record(line.text):
-                    yield record
+    def close(self) -> None:
+        """Let the files go."""
+        for opened in self._open.values():
+            os.close(opened.descriptor)
+        self._open.clear()
+
+    def _find(self, pid: int) -> _Key | None:
+        if not (path := _path(pid)):
+            return None
+        try:
+            descriptor = os.open(path, _SAFELY)
+        except OSError:
+            return None  # it went, or has written no ring yet
+        status = os.fstat(descriptor)
+        key = status.st_dev, status.st_ino
+        if key in self._open or not stat.S_ISREG(status.st_mode):
+            os.close(descriptor)
+        else:
+            self._open[key] = _Open(descriptor)
+        return key
+
+
+def _lines(opened: _Open) -> Iterator[Record]:
+    try:
+        lines = ring.read(Path(f"/proc/self/fd/{opened.descriptor}")).lines
+    except OSError:
+        return
+    for line in lines:
+        if line.number > opened.last:
+            opened.last = line.number
+            if record := ring_record(line.text):
+                yield record
 
 
 def _path(pid: int) -> str | None:

@@ -7,9 +7,11 @@ from typing import Any
 from observability.agent.events import Record
 from observability.export.prometheus import labels, metric
 from observability.gpu.memory import Memory
+from observability.gpu.power import watts
 
 # What a pod writes into its ring is its own business; our memory is not.
 _MOST_SCENARIOS = 200
+_MOST_HELD = 100_000
 _EVENTS = ("generated", "handed", "delivered", "discarded")
 # (lane, scenario, synthetic)
 _Key = tuple[str, str, bool]
@@ -24,9 +26,10 @@ class Totals:
         self._seconds: _Sums = defaultdict(float)
         self._wasted_s: _Sums = defaultdict(float)
         self._tokens: dict[str, _Sums] = {event: defaultdict(float) for event in _EVENTS}
-        self._memory = Memory()
+        self._memory = Memory(_MOST_HELD)
         self._loss: Record = {}
         self._gpus: dict[int, Record] = {}
+        self._wasted_joules: _Sums = defaultdict(float)
 
     def add(self, records: Iterable[Record]) -> None:
         """Take records of any layer."""
@@ -58,9 +61,16 @@ class Totals:
                     "discarded_seconds": round(self._wasted_s[key], 3),
                     **tokens,
                     "discarded_share": tokens["discarded"] / made if made else None,
+                    "discarded_joules": (
+                        round(self._wasted_joules[key], 3) if key in self._wasted_joules else None
+                    ),
                 }
             )
         return rows
+
+    def gpus(self) -> list[Record]:
+        """The last reading of each GPU."""
+        return [self._gpus[index] for index in sorted(self._gpus)]
 
     def metrics(self) -> str:
         """The same, losses, and GPUs in Prometheus's text format."""
@@ -77,6 +87,8 @@ class Totals:
         self._wasted_s[key] += _number(tokens.get("seconds"))
         for event in _EVENTS:
             self._tokens[event][key] += _number(tokens.get(event))
+        if (drawn := watts(self.gpus())) is not None:
+            self._wasted_joules[key] += _number(tokens.get("seconds")) * drawn
 
     def _of_scenarios(self) -> Iterator[str]:
         for name, help_text, sums in (
@@ -96,6 +108,10 @@ class Totals:
             yield from metric(f"events_{name}", "counter", f"Events {name}.", [("", value)])
         held = ((labels(function=name), size) for name, size in self._memory.by_holder())
         yield from metric("gpu_held_bytes", "gauge", "GPU memory that nothing has freed.", held)
+        forgotten = [("", self._memory.forgotten)]
+        yield from metric(
+            "gpu_forgotten_allocations", "counter", "Too many to remember.", forgotten
+        )
         for name in sorted({name for record in self._gpus.values() for name in record["fields"]}):
             told = [
                 (labels(gpu=str(gpu)), value)

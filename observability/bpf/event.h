@@ -1,7 +1,7 @@
 /* What every program shares: one event, one buffer, and counters that miss nothing.
  *
- * Probes are attached a process at a time, so no program asks whether it is meant.
- * PERF_BUFFER is defined for kernels before 5.8, which have no ring buffer. */
+ * PERF_BUFFER is defined for kernels before 5.8, which have no ring buffer; LINKS where a link
+ * holds all places of a file, in whatever process. */
 #include <uapi/linux/ptrace.h>
 
 #define REQUEST_SIZE 64
@@ -38,6 +38,11 @@ struct event {
     char name[NAME_SIZE];
 };
 
+/* What a program of the scheduler's tracepoints is given. */
+struct raw_tracepoint {
+    u64 args[4];
+};
+
 enum counter { SENT, LOST, UNREAD, UNMATCHED, COUNTERS };
 
 BPF_PERCPU_ARRAY(counters, u64, COUNTERS);
@@ -63,6 +68,37 @@ static inline u64 count(int which)
     lock_xadd(counter, 1);
     return before;
 }
+
+#ifdef LINKS
+/* The files, by our own numbers, whose events are wanted of a process. */
+struct files {
+    u64 wanted[4];
+};
+
+BPF_HASH(followed, u32, struct files, 16384);
+/* Tasks that a followed process started, until the agent has found them: by task, as their own
+ * process's number is not told when they begin. */
+BPF_TABLE("lru_hash", u64, struct files, started, 16384);
+
+/* Two containers may have one file under two names, each with a link: each process is told of by
+ * the link of its own name alone, so that nothing counts twice. */
+static inline int is_followed(void *ctx)
+{
+    u32 pid = bpf_get_current_pid_tgid() >> 32;
+    struct files *files = followed.lookup(&pid);
+    if (!files) {
+        u64 task = bpf_get_current_task();
+        files = started.lookup(&task);
+    }
+    if (!files)
+        return 0;
+    u64 file = bpf_get_attach_cookie(ctx) >> 32;
+    return files->wanted[file >> 6 & 3] >> (file & 63) & 1;
+}
+#else
+/* Each probe is of one process that is followed. */
+#define is_followed(ctx) 1
+#endif
 
 static inline void begin(struct event *e, u16 kind)
 {

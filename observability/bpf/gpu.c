@@ -1,6 +1,7 @@
 /* Calls of libcudart and libcuda: what was asked at entry, what came of it at return.
  *
- * A CALL line for each function follows; observability/gpu/calls.py writes them. */
+ * A CALL line for each function follows; observability/gpu/calls.py writes them. Under LINKS one
+ * program serves all functions: its cookie has their number, and above it their shape. */
 
 #define NESTED 1
 
@@ -30,6 +31,8 @@ BPF_TABLE("lru_hash", u64, struct outermost, outermost_calls, 16384);
 
 static inline int enter(struct pt_regs *ctx, u64 id, struct call *call)
 {
+    if (!is_followed(ctx))
+        return 0;
     u64 thread = bpf_get_current_pid_tgid();
     struct outermost mine = {.sp = PT_REGS_SP(ctx), .call = id};
     struct outermost *outer = outermost_calls.lookup(&thread);
@@ -46,6 +49,8 @@ static inline int enter(struct pt_regs *ctx, u64 id, struct call *call)
 static inline int leave(struct pt_regs *ctx, u16 id)
 {
     struct event e = {};
+    if (!is_followed(ctx))
+        return 0;
     begin(&e, GPU_CALL);
     u64 thread = bpf_get_current_pid_tgid();
     struct call_key key = {.thread = thread, .call = id};
@@ -92,6 +97,37 @@ static inline int leave(struct pt_regs *ctx, u16 id)
 /* f(…) */
 #define SHAPE_plain {}
 
+#ifdef LINKS
+#define CALL(id, shape, name)
+
+/* In the order of SHAPES in observability/gpu/calls.py. */
+enum shape { alloc_shape, pitch_shape, free_shape, map_shape, copy_shape, plain_shape };
+
+#define IF_SHAPE(shape)                         \
+    case shape##_shape:                         \
+        call = (struct call)SHAPE_##shape;      \
+        break;
+
+int enter_call(struct pt_regs *ctx)
+{
+    u64 cookie = bpf_get_attach_cookie(ctx);
+    struct call call = {};
+    switch (cookie >> 16 & 0xffff) {
+        IF_SHAPE(alloc)
+        IF_SHAPE(pitch)
+        IF_SHAPE(free)
+        IF_SHAPE(map)
+        IF_SHAPE(copy)
+        IF_SHAPE(plain)
+    }
+    return enter(ctx, (u16)cookie, &call);
+}
+
+int leave_call(struct pt_regs *ctx)
+{
+    return leave(ctx, bpf_get_attach_cookie(ctx));
+}
+#else
 #define CALL(id, shape, name)                          \
     int enter_##name(struct pt_regs *ctx)              \
     {                                                  \
@@ -102,3 +138,4 @@ static inline int leave(struct pt_regs *ctx, u16 id)
     {                                                  \
         return leave(ctx, id);                         \
     }
+#endif

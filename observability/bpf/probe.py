@@ -1,8 +1,7 @@
-"""A program attached to a uprobe by a file descriptor.
+"""A program attached to a perf event: a uprobe, or the switches of a CPU.
 
 The kernel detaches when the descriptor closes, so also when the agent is killed. There is no
-name in tracefs, and the kernel itself raises a probe's semaphore in every process.
-"""
+name in tracefs, and the kernel itself raises a probe's semaphore in the process."""
 
 import ctypes
 import fcntl
@@ -17,6 +16,7 @@ _PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
 _UPROBE = Path("/sys/bus/event_source/devices/uprobe/type")
 _RETURN = 1
 _SEMAPHORE_SHIFT = 32
+_SOFTWARE, _CONTEXT_SWITCHES = 1, 3
 _CLOSE_ON_EXEC = 8
 _ENABLE = 0x2400
 _SET_BPF = 0x40042408
@@ -38,13 +38,23 @@ def uprobe(program: int, pid: int, path: str, offset: int, *, at_return: bool = 
         raise TraceError("this kernel has no uprobes (CONFIG_UPROBE_EVENTS)") from None
     name = ctypes.create_string_buffer(os.fsencode(path))
     config = semaphore << _SEMAPHORE_SHIFT | (_RETURN if at_return else 0)
+    at = ctypes.addressof(name)
+    attr = _ATTR.pack(kind, _ATTR.size, config, 0, 0, 0, 0, 0, 0, at, offset)
+    return _attached(program, attr, pid, -1, f"{path} at byte {offset:#x}")
+
+
+def switches(program: int, cpu: int) -> int:
+    """Run `program` whenever a thread leaves this CPU. Returns the descriptor.
+    Errors: `TraceError`."""
+    attr = _ATTR.pack(_SOFTWARE, _ATTR.size, _CONTEXT_SWITCHES, 1, 0, 0, 0, 0, 0, 0, 0)
+    return _attached(program, attr, -1, cpu, f"the switches of CPU {cpu}")
+
+
+def _attached(program: int, attr: bytes, pid: int, cpu: int, what: str) -> int:
     number = _PERF_EVENT_OPEN.get(platform.machine())
     if number is None:
         raise TraceError(f"no probes on {platform.machine()}: x86-64 and arm64 only")
-    at = ctypes.addressof(name)
-    attr = _ATTR.pack(kind, _ATTR.size, config, 0, 0, 0, 0, 0, 0, at, offset)
-    what = f"{path} at byte {offset:#x}"
-    fd = _libc.syscall(number, attr, pid, -1, -1, _CLOSE_ON_EXEC)
+    fd = _libc.syscall(number, attr, pid, cpu, -1, _CLOSE_ON_EXEC)
     if fd < 0:
         reason = os.strerror(ctypes.get_errno())
         raise TraceError(f"cannot attach to {what}: {reason}; `check` says what is missing")

@@ -6,16 +6,24 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 from observability.bpf.errors import TraceError
-from observability.bpf.kernel import RING_BUFFER, release
-from observability.bpf.source import HEADERS, Program, text
+from observability.bpf.kernel import Ways, ways
+from observability.bpf.link import UPROBES
+from observability.bpf.source import HEADERS, Program, flags, text
 
 # Debian's package is for the system's Python alone; it is plain Python and serves any.
 _DEBIAN = "/usr/lib/python3/dist-packages"
-_SENT, _LOST, _UNREAD, _UNMATCHED = range(4)
 PAGES = 4096
+# How many files can have links at a time: the bits of `struct files`.
+FILES = 256
+Use = Literal["uprobe", "tracepoint", "perf event"]
+_KINDS: dict[Use, str] = {
+    "uprobe": "KPROBE",
+    "tracepoint": "RAW_TRACEPOINT",
+    "perf event": "PERF_EVENT",
+}
 # A reader that is woken for each event disturbs what it observes.
 _WAKE_EVENTS = 256
 
@@ -32,29 +40,45 @@ class Counts:
 
 
 class Loaded:
-    """Compiled programs. `buffer` is "ring", or "perf" for kernels before 5.8."""
+    """Compiled `programs`, for the `ways` of this kernel."""
 
-    def __init__(self, programs: Iterable[Program], *, perf: bool = False, pages: int = PAGES):
+    def __init__(self, programs: Iterable[Program], chosen: Ways | None = None, *,
+                 pages: int = PAGES) -> None:  # fmt: skip
         """`pages` of 4 KiB, a power of two: the whole ring, or a sixteenth of it per CPU.
         Errors: `TraceError`."""
-        self.buffer = "perf" if perf or release() < RING_BUFFER else "ring"
+        self.programs = frozenset(programs)
+        self.ways = chosen or ways()
         self._pages = pages
-        flags = ["-DPERF_BUFFER"] if self.buffer == "perf" else [f"-DBUFFER_PAGES={pages}"]
         self._bcc = bcc()
         os.environ["BCC_KERNEL_SOURCE"] = str(HEADERS)
         try:
             self._bpf: Any = self._bcc.BPF(
-                text=text(programs).encode(), cflags=[*flags, "-Wno-unused"]
+                text=text(self.programs, self.ways).encode(),
+                cflags=[*flags(self.programs, self.ways, pages), "-Wno-unused"],
             )
         except Exception as error:  # BCC raises nothing narrower
             raise TraceError(f"BCC cannot compile our programs: {error}; see above") from error
 
-    def function(self, name: str) -> int:
-        """The file descriptor of a program for a uprobe. Errors: `TraceError`."""
+    def function(self, name: str, use: Use = "uprobe") -> int:
+        """The file descriptor of a program. Errors: `TraceError`."""
+        kind = getattr(self._bcc.BPF, _KINDS[use])
+        attach_type = UPROBES if use == "uprobe" and self.ways.links else -1
         try:
-            return int(self._bpf.load_func(name.encode(), self._bcc.BPF.KPROBE).fd)
+            return int(self._bpf.load_func(name.encode(), kind, None, attach_type).fd)
         except Exception as error:
             raise TraceError(f"the kernel refuses the program {name}: {error}") from error
+
+    def follow(self, pid: int, files: Iterable[int]) -> None:
+        """Events are wanted of this process on links to these files, by number, and on no others.
+        No files: of none."""
+        table = self._bpf[b"followed"]
+        key, wanted = table.Key(pid), table.Leaf()
+        for file in files:
+            wanted.wanted[file >> 6] |= 1 << (file & 63)
+        if any(wanted.wanted):
+            table[key] = wanted
+        else:
+            table.pop(key, None)
 
     def listen(self, take: Callable[[bytes], bool]) -> None:
         """Give each event's bytes to `take` from now on, within `poll`. With a ring buffer a
@@ -65,7 +89,7 @@ class Loaded:
         def taken(_: Any, data: int, size: int) -> int:
             return 0 if take(string_at(data, size)) else -1
 
-        if self.buffer == "ring":
+        if self.ways.ring_buffer:
             table.open_ring_buffer(taken)
         else:
             # Its callback tells of losses late or never; the kernel's counter is the truth.
@@ -78,7 +102,7 @@ class Loaded:
 
     def poll(self, wait_ms: int) -> None:
         """Wait up to `wait_ms`, less when the buffer fills, then read what is there."""
-        if self.buffer == "ring":
+        if self.ways.ring_buffer:
             self._bpf.ring_buffer_poll(wait_ms)
             self._bpf.ring_buffer_consume()
         else:

@@ -28,6 +28,13 @@ static inline u64 thread_of(struct event *e)
     return ((u64)e->pid << 32) | e->tid;
 }
 
+#ifdef PERF_SWITCHES
+/* A wait is told when its thread goes on, before the thread's function changes. */
+static inline void tell_wait(void *ctx, u64 thread);
+#else
+#define tell_wait(ctx, thread)
+#endif
+
 static inline void push(struct event *e, u64 name)
 {
     struct frame_key key = {.pid = e->pid, .frame = e->a};
@@ -99,9 +106,12 @@ static inline void read_strings(struct event *e, unsigned long request, unsigned
 int function_entry(struct pt_regs *ctx)
 {
     struct event e = {};
+    if (!is_followed(ctx))
+        return 0;
     begin(&e, FUNCTION_ENTRY);
     read_strings(&e, PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx));
     e.a = PT_REGS_PARM3(ctx);
+    tell_wait(ctx, thread_of(&e));
     push(&e, PT_REGS_PARM2(ctx));
     submit(ctx, &e);
     return 0;
@@ -110,10 +120,13 @@ int function_entry(struct pt_regs *ctx)
 int function_return(struct pt_regs *ctx)
 {
     struct event e = {};
+    if (!is_followed(ctx))
+        return 0;
     begin(&e, FUNCTION_RETURN);
     read_strings(&e, PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx));
     e.a = PT_REGS_PARM3(ctx);
     u32 how = PT_REGS_PARM4(ctx);
+    tell_wait(ctx, thread_of(&e));
     if (how == RESUME)
         push(&e, PT_REGS_PARM2(ctx));
     else
@@ -126,6 +139,8 @@ int function_return(struct pt_regs *ctx)
 int object_create(struct pt_regs *ctx)
 {
     struct event e = {};
+    if (!is_followed(ctx))
+        return 0;
     begin(&e, OBJECT_CREATE);
     read_strings(&e, PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx));
     e.a = PT_REGS_PARM3(ctx);
@@ -137,6 +152,8 @@ int object_create(struct pt_regs *ctx)
 int object_destroy(struct pt_regs *ctx)
 {
     struct event e = {};
+    if (!is_followed(ctx))
+        return 0;
     begin(&e, OBJECT_DESTROY);
     read_strings(&e, 0, PT_REGS_PARM1(ctx));
     e.a = PT_REGS_PARM2(ctx);
@@ -148,6 +165,8 @@ int object_destroy(struct pt_regs *ctx)
 int object_chain(struct pt_regs *ctx)
 {
     struct event e = {};
+    if (!is_followed(ctx))
+        return 0;
     begin(&e, OBJECT_CHAIN);
     read_strings(&e, PT_REGS_PARM1(ctx), PT_REGS_PARM3(ctx));
     e.a = PT_REGS_PARM2(ctx);
@@ -158,6 +177,8 @@ int object_chain(struct pt_regs *ctx)
 int token(struct pt_regs *ctx)
 {
     struct event e = {};
+    if (!is_followed(ctx))
+        return 0;
     begin(&e, TOKEN);
     read_strings(&e, PT_REGS_PARM1(ctx), 0);
     e.a = (u32)PT_REGS_PARM2(ctx);

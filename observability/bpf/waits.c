@@ -3,51 +3,82 @@
 /* A shorter wait for the GIL is what its two probes take themselves. */
 #define SHORTEST_GIL_WAIT_NS 20000
 
+/* Why a thread left the CPU. */
+enum why { BLOCKED, RUNNABLE, UNTOLD };
+
 struct wait {
     u64 since_ns;
     u64 thread;
-    u64 state;
+    u64 why;
 };
 
-BPF_TABLE("lru_hash", u32, struct wait, off_cpu, 16384);
+BPF_TABLE("lru_hash", u64, struct wait, off_cpu, 16384);
 BPF_TABLE("lru_hash", u64, u64, gil_waits, 16384);
 
-TRACEPOINT_PROBE(sched, sched_switch)
+static inline void begin_wait(u64 key, u64 now, u64 why)
+{
+    u64 thread = bpf_get_current_pid_tgid();
+    struct wait wait = {.since_ns = now, .thread = thread, .why = why};
+    if (current_frame.lookup(&thread))
+        off_cpu.update(&key, &wait);
+}
+
+static inline void end_wait(void *ctx, u64 key, u64 now)
+{
+    struct wait *was = off_cpu.lookup(&key);
+    if (!was)
+        return;
+    struct event e = {};
+    e.t_ns = was->since_ns;
+    e.pid = was->thread >> 32;
+    e.tid = was->thread;
+    e.kind = OFF_CPU;
+    e.a = now - was->since_ns;
+    e.b = was->why;
+    off_cpu.delete(&key);
+    if (now > e.t_ns && take_current(&e, thread_of(&e)))
+        submit(ctx, &e);
+}
+
+#ifdef PERF_SWITCHES
+/* When a thread last left each CPU, which is when the one that runs there now came. */
+BPF_PERCPU_ARRAY(last_switch, u64, 1);
+
+static inline void tell_wait(void *ctx, u64 thread)
+{
+    int only = 0;
+    u64 *came_ns = last_switch.lookup(&only);
+    if (came_ns)
+        end_wait(ctx, thread, *came_ns);
+}
+
+/* The event says that a thread leaves its CPU, but neither why nor who comes. */
+int cpu_switched(struct bpf_perf_event_data *ctx)
 {
     u64 thread = bpf_get_current_pid_tgid();
     u64 now = bpf_ktime_get_ns();
-    u32 next = args->next_pid;
-    struct wait *was = off_cpu.lookup(&next);
-    if (was) {
-        struct event e = {};
-        e.t_ns = was->since_ns;
-        e.pid = was->thread >> 32;
-        e.tid = was->thread;
-        e.kind = OFF_CPU;
-        e.a = now - was->since_ns;
-        e.b = was->state;
-        off_cpu.delete(&next);
-        if (take_current(&e, ((u64)e.pid << 32) | e.tid))
-            submit(args, &e);
-    }
-    if (current_frame.lookup(&thread)) {
-        u32 tid = thread;
-        struct wait wait = {.since_ns = now, .thread = thread, .state = args->prev_state};
-        off_cpu.update(&tid, &wait);
-    }
+    int only = 0;
+    tell_wait(ctx, thread);
+    begin_wait(thread, now, UNTOLD);
+    last_switch.update(&only, &now);
     return 0;
 }
-
-/* A thread's number may be given to another thread at once: forget the old one in the kernel. */
-TRACEPOINT_PROBE(sched, sched_process_exit)
+#else
+/* (preempted, who leaves, who comes, since Linux 5.18 the state of who leaves) */
+int task_switched(struct raw_tracepoint *ctx)
 {
-    u64 thread = bpf_get_current_pid_tgid();
-    u32 tid = thread;
-    current_frame.delete(&thread);
-    gil_waits.delete(&thread);
-    off_cpu.delete(&tid);
+    u64 now = bpf_ktime_get_ns();
+    u64 why = (u8)ctx->args[0] ? RUNNABLE : BLOCKED;
+#ifdef SWITCH_STATE
+    /* State 0: it was ready, another one ran. */
+    if (!(u32)ctx->args[3])
+        why = RUNNABLE;
+#endif
+    end_wait(ctx, ctx->args[2], now);
+    begin_wait(bpf_get_current_task(), now, why);
     return 0;
 }
+#endif
 
 int gil_asked(struct pt_regs *ctx)
 {

@@ -3,8 +3,10 @@
 import argparse
 from pathlib import Path
 
+from observability.bpf.kernel import OLDER
 from observability.cli import check, demo, export, flame, page, record, request, serve, top
 from observability.export.folded import WEIGHTS
+from observability.gpu.rules import RULES
 
 _EXAMPLES = """
 examples:
@@ -57,7 +59,10 @@ def _serve(p: argparse.ArgumentParser) -> None:
     p.add_argument("--namespace", action="append", required=True, help="whose pods; repeatable")
     p.add_argument("--selector", required=True, help="their labels: 'app in (gateway,pipeline)'")
     p.add_argument("--node", required=True, help="this node's name")
-    p.add_argument("--port", type=int, default=9102, help="for /livez, /metrics, /scenarios")
+    p.add_argument("--port", type=int, default=9102, help="for /livez, /metrics, /scenarios, /gpu")
+    p.add_argument(
+        "--rules", type=Path, default=RULES, help="what GPU counters mean (gpu/rules.toml)"
+    )
     _recording(p)
     p.set_defaults(run=serve.run)
 
@@ -68,7 +73,9 @@ def _recording(p: argparse.ArgumentParser) -> None:
     p.add_argument("--no-gpu", dest="gpu", action="store_false", help="leave CUDA calls out")
     p.add_argument("--no-waits", dest="waits", action="store_false",
                    help="leave waits for the CPU and the GIL out")  # fmt: skip
-    p.add_argument("--perf-buffer", action="store_true", help="as on kernels before 5.8")
+    for way, why in OLDER.items():
+        p.add_argument(f"--{way}", dest="older", action="append_const", const=way, default=[],
+                       help=why)  # fmt: skip
 
 
 def _top(p: argparse.ArgumentParser) -> None:

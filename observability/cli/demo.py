@@ -12,6 +12,7 @@ from observability.bpf.errors import TraceError
 from observability.cli.reading import read
 from observability.cli.record import programs
 from observability.demo.stand_in import compile_into
+from observability.export.notes import notes
 from observability.export.speedscope import speedscope
 from observability.export.text import story, table
 from observability.view.page import page
@@ -32,8 +33,8 @@ def run(arguments: Namespace) -> int:
     requests = session.requests.values()
     print(table(requests, loss, most=10))
     slowest = max(requests, key=lambda request: request.end_ns - request.start_ns)
-    print(story(slowest, loss))
-    print(f"memory held by: {session.memory.by_holder()}")
+    print(story(slowest, loss, session.watts(slowest)))
+    print(*notes(session), sep="\n")
     print(f"open {folder}/page.html in a browser, profile.speedscope.json in speedscope")
     return 0
 

@@ -5,11 +5,11 @@ import sys
 from argparse import Namespace
 from time import monotonic
 
-from observability.agent.check import NO_TRACEPOINTS, TRACEFS
 from observability.agent.process import find, with_descendants
 from observability.agent.recorder import Recorder
 from observability.agent.recording import RecordingFile
 from observability.bpf.errors import TraceError
+from observability.bpf.kernel import ways
 from observability.bpf.source import Program
 
 
@@ -22,7 +22,7 @@ def run(arguments: Namespace) -> int:
     if not pids:
         raise TraceError("whom? name a process with --pid")
     file = RecordingFile(arguments.out, arguments.megabytes << 20)
-    recorder = Recorder(programs(arguments), file.write, warn=warn, perf=arguments.perf_buffer)
+    recorder = Recorder(programs(arguments), file.write, warn=warn, ways=ways(*arguments.older))
     stopped = Stop()
     end = monotonic() + arguments.seconds
     recorder.run(
@@ -40,13 +40,10 @@ def run(arguments: Namespace) -> int:
 
 
 def programs(arguments: Namespace) -> list[Program]:
-    """What to load; without tracepoints the waits are left out, and that is said."""
+    """What to load."""
     chosen: list[Program] = ["python"]
     chosen += ["gpu"] if arguments.gpu else []
-    if arguments.waits and not TRACEFS.exists():
-        warn(NO_TRACEPOINTS)
-    elif arguments.waits:
-        chosen.append("waits")
+    chosen += ["waits"] if arguments.waits else []
     return chosen
 
 

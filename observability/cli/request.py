@@ -9,5 +9,6 @@ from observability.export.text import story
 def run(arguments: Namespace) -> int:
     """Print the story."""
     session, loss = read(arguments.files)
-    print(story(session.request(arguments.id), loss), end="")
+    request = session.request(arguments.id)
+    print(story(request, loss, session.watts(request)), end="")
     return 0

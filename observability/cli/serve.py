@@ -2,6 +2,7 @@
 
 import sys
 from argparse import Namespace
+from pathlib import Path
 from threading import Lock
 from time import monotonic
 
@@ -13,6 +14,7 @@ from observability.agent.rings import Rings
 from observability.agent.service import Service
 from observability.agent.totals import Totals
 from observability.bpf.errors import TraceError
+from observability.bpf.kernel import ways
 from observability.cli.record import Stop, programs, warn
 from observability.gpu.nvml import Nvml
 from observability.gpu.rules import load
@@ -45,12 +47,12 @@ class Agent:
         self._file = RecordingFile(arguments.out, arguments.megabytes << 20)
         self._totals, self._lock = Totals(), Lock()
         self._rings = Rings()
-        self._gpus = _gpu_watch()
+        self._gpus = _gpu_watch(arguments.rules)
         self._pods: dict[str, list[Pod]] = {}
         self._listed = float("-inf")
         self._turned = monotonic()
         self.recorder = Recorder(
-            programs(arguments), self._write, warn=warn, perf=arguments.perf_buffer
+            programs(arguments), self._write, warn=warn, ways=ways(*arguments.older)
         )
         self._service = Service(arguments.port, self._totals, self._lock, self._is_alive)
 
@@ -70,9 +72,12 @@ class Agent:
         if self._gpus:
             self._gpus.close()
         self._service.close()
+        self._rings.close()
         self._file.close()
 
     def _write(self, records: list[Record]) -> None:
+        if self._gpus:
+            self._gpus.note(records)
         self._file.write(records)
         with self._lock:
             self._totals.add(records)
@@ -91,9 +96,10 @@ class Agent:
         return monotonic() - self._turned < _STUCK_S
 
 
-def _gpu_watch() -> GpuWatch | None:
+def _gpu_watch(rules: Path) -> GpuWatch | None:
+    chosen = load(rules)
     try:
-        return GpuWatch(Nvml(), load())
+        return GpuWatch(Nvml(), chosen, warn)
     except TraceError as error:
         print(f"no GPU counters: {error}", file=sys.stderr, flush=True)
         return None

@@ -31,8 +31,9 @@ def table(requests: Iterable[Request], loss: Loss, most: int = 40) -> str:
     return "\n".join([*lines, str(loss), ""])
 
 
-def story(request: Request, loss: Loss) -> str:
-    """One request: its functions as a tree with waits, GPU and tokens beside them."""
+def story(request: Request, loss: Loss, watts: float | None = None) -> str:
+    """One request: its functions as a tree with waits, GPU and tokens beside them. `watts` is
+    what the GPUs drew meanwhile (None: unknown)."""
     lines = [f"request {request.id}  {request.intent or 'scenario unknown'}"
              f"  {_ms(request.end_ns - request.start_ns)} ms"]  # fmt: skip
     lines.append(
@@ -40,7 +41,17 @@ def story(request: Request, loss: Loss) -> str:
         f" {'TOK':>3}"
     )
     lines += _nodes(request.tree)
-    return "\n".join([*lines, *_gpu(request), *_tokens(request), *_ring(request), str(loss), ""])
+    return "\n".join(
+        [
+            *lines,
+            *_gpu(request),
+            *_tokens(request),
+            *_waste(request, watts),
+            *_ring(request),
+            str(loss),
+            "",
+        ]
+    )
 
 
 def _nodes(roots: dict[str, Node]) -> Iterator[str]:
@@ -91,6 +102,14 @@ def _tokens(request: Request) -> Iterator[str]:
             f" {request.tokens('delivered')} delivered, {request.tokens('discarded')} discarded"
             f"{f' ({why})' if why else ''}"
         )
+
+
+def _waste(request: Request, watts: float | None) -> Iterator[str]:
+    tokens = request.line.get("tokens")
+    seconds = tokens.get("seconds") if isinstance(tokens, dict) else None
+    if isinstance(seconds, int | float) and seconds > 0:
+        energy = "energy n/a" if watts is None else f"{seconds * watts:.1f} J of the node's GPUs"
+        yield f"spent on what nobody read: {seconds:.3f} s, {energy}"
 
 
 def _ring(request: Request) -> Iterator[str]:

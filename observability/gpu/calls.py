@@ -1,9 +1,10 @@
 """The calls of libcudart and libcuda that are watched."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 Shape = Literal["alloc", "pitch", "free", "map", "copy", "plain"]
+SHAPES: tuple[Shape, ...] = get_args(Shape)
 Kind = Literal["alloc", "free", "create", "release", "map", "unmap", "copy", "launch", "sync"]
 Api = Literal["runtime", "driver"]
 
@@ -47,6 +48,12 @@ CALLS: tuple[Call, ...] = (
     *_calls("driver", "sync", "plain", "cuCtxSynchronize", "cuStreamSynchronize",
             "cuEventSynchronize"),
 )  # fmt: skip
+
+
+def cookie(symbol: str) -> int:
+    """What `enter_call` and `leave_call` of gpu.c must be told of a function."""
+    (number,) = (i for i, call in enumerate(CALLS) if call.symbol == symbol)
+    return SHAPES.index(CALLS[number].shape) << 16 | number
 
 
 def source() -> str:

@@ -8,6 +8,7 @@ from observability.agent.events import Record
 
 _GIVES = {"alloc": "address", "create": "handle"}
 _TAKES = {"free": "address", "release": "handle"}
+_MOST_RESULTS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,11 @@ class Memory:
 
     A call within another call of the libraries is the same memory and not added twice. `failed`
     counts refused calls by (call, result); `unknown_frees` those of memory from before the
-    recording."""
+    recording. Of more than `most` allocations the oldest are `forgotten`."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most
+        self.forgotten = 0
         self._held: dict[tuple[int, str, int], Allocation] = {}
         self.failed: Counter[tuple[str, int]] = Counter()
         self.unknown_frees = 0
@@ -43,7 +46,10 @@ class Memory:
         if record["layer"] != "gpu" or record["nested"]:
             return
         if record["result"]:
-            self.failed[record["call"], record["result"]] += 1
+            what = record["call"], record["result"]
+            # A result is any number that a process likes.
+            known = what in self.failed or len(self.failed) < _MOST_RESULTS
+            self.failed[what if known else (record["call"], -1)] += 1
         elif record["kind"] in _GIVES:
             self._give(record)
         elif record["kind"] in _TAKES:
@@ -78,6 +84,10 @@ class Memory:
         )  # fmt: skip
         self.bytes += record["bytes"]
         self.peak = max(self.peak, self.bytes)
+        if self._most is not None and len(self._held) > self._most:
+            oldest = next(iter(self._held))
+            self.bytes -= self._held.pop(oldest).bytes
+            self.forgotten += 1
 
     def _take(self, record: Record) -> None:
         if not record["address"]:
@@ -92,6 +102,19 @@ class Memory:
     def _gone(self, pid: int) -> None:
         for key in [key for key in self._held if key[0] == pid]:
             self.bytes -= self._held.pop(key).bytes
+
+
+def growth(records: Iterable[Record]) -> list[tuple[str, int, int]]:
+    """(function, bytes it held halfway through the records' time, bytes at their end), of those
+    that hold any, the largest first. `records` are in the order of time."""
+    ordered = list(records)
+    middle = (ordered[0]["t_ns"] + ordered[-1]["t_ns"]) // 2 if ordered else 0
+    state = memory(record for record in ordered if record["t_ns"] <= middle)
+    before = dict(state.by_holder())
+    for record in ordered:
+        if record["t_ns"] > middle:
+            state.add(record)
+    return [(holder, before.get(holder, 0), held) for holder, held in state.by_holder()]
 
 
 def memory(records: Iterable[Record]) -> Memory:

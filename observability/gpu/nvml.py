@@ -110,6 +110,7 @@ _FIELDS: dict[str, Callable[[Any, Any], Value]] = {
     "power_limit_w": lambda lib, h: lib.nvmlDeviceGetEnforcedPowerLimit(h) / 1000,
     "memory_total_bytes": _memory("total"),
     "memory_used_bytes": _memory("used"),
+    "memory_free_bytes": _memory("free"),
     "memory_reserved_bytes": _memory("reserved"),
     "compute_percent": lambda lib, h: float(lib.nvmlDeviceGetUtilizationRates(h).gpu),
     # How busy the memory controller is: another thing than how full the memory is.

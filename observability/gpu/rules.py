@@ -75,10 +75,20 @@ def derived(values: Mapping[str, Value]) -> dict[str, Value]:
     """The fields, and the shares that follow from two of them."""
     return {
         **values,
-        "memory_percent": _percent(values, "memory_used_bytes", "memory_total_bytes"),
+        "memory_percent": None if (share := memory_share(values)) is None else 100 * share,
+        "refused_of_free_percent": _percent(values, "refused_bytes", "memory_free_bytes"),
         "power_percent": _percent(values, "power_w", "power_limit_w"),
         "clock_percent": _percent(values, "clock_mhz", "clock_limit_mhz"),
     }
+
+
+def memory_share(values: Mapping[str, Value]) -> float | None:
+    """How full the memory is that programs can have: the driver's own part is not theirs."""
+    used, total = values.get("memory_used_bytes"), values.get("memory_total_bytes")
+    reserved = values.get("memory_reserved_bytes") or 0.0
+    if isinstance(used, float) and isinstance(total, float) and isinstance(reserved, float):
+        return used / (total - reserved) if total > reserved else None
+    return None
 
 
 def _percent(values: Mapping[str, Value], part: str, whole: str) -> float | None:

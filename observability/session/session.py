@@ -6,7 +6,8 @@ from functools import cached_property
 
 from observability.agent.events import Record
 from observability.bpf.errors import TraceError
-from observability.gpu.memory import Memory, memory
+from observability.gpu.memory import Memory, growth, memory
+from observability.gpu.power import mean_watts
 from observability.session.calls import Span, made, spans
 from observability.session.tree import Node, tree
 
@@ -97,7 +98,11 @@ class Session:
     @property
     def memory(self) -> Memory:
         """GPU memory over all requests and none."""
-        return memory(sorted(self._all_gpu, key=lambda record: int(record["t_ns"])))
+        return memory(self._gpu_in_order())
+
+    def growth(self) -> list[tuple[str, int, int]]:
+        """(function, bytes held halfway, bytes held at the end), the largest first."""
+        return growth(self._gpu_in_order())
 
     def loss(self, bad: int = 0) -> Loss:
         """What is missing; `bad` lines were unreadable."""
@@ -107,6 +112,11 @@ class Session:
             sum(loss.lost for loss in self._losses),
             bad,
         )
+
+    def watts(self, request: Request) -> float | None:
+        """What the node's GPUs drew while it ran; None where it is not known."""
+        readings = (record for record in self.system if record["layer"] == "nvml")
+        return mean_watts(readings, request.start_ns, request.end_ns) if request.records else None
 
     def request(self, wanted: str) -> Request:
         """The request of this id, or whose id begins so. Errors: `TraceError`."""
@@ -138,6 +148,9 @@ class Session:
                 self._all_gpu.append(record)
             if record["request"]:
                 self._named(record["request"]).records.append(record)
+
+    def _gpu_in_order(self) -> list[Record]:
+        return sorted(self._all_gpu, key=lambda record: int(record["t_ns"]))
 
     def _header(self, record: Record) -> None:
         if self.header and record["boot"] != self.header["boot"]:

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from itertools import zip_longest
 from typing import Any
 
+from observability.export.notes import notes
 from observability.session.calls import Span
 from observability.session.session import Loss, Request, Session
 from observability.view.cells import BINS, axis, cells
@@ -36,6 +37,7 @@ def data(session: Session, loss: Loss, most_spans: int = MOST_SPANS) -> _Json:
         "resources": [{"key": r.key, "label": r.label, "unit": r.unit} for r in RESOURCES],
         "cells": [[*cell, amount] for cell, amount in cells(requests, scenarios, time).items()],
         "findings": [asdict(finding) for finding in findings(requests, used)],
+        "gpus": notes(session),
         "requests": [
             _request(request, scenarios.index(request.intent), time.start_ns, used[request.id])
             | (_calls(request, names) if request.id in shown else {})

@@ -17,8 +17,8 @@ function setUp() {
   const about = control("about");
   about.append(`${DATA.requests.length} requests on ${DATA.node || "an unnamed node"} from ${new Date(DATA.began_ms).toISOString()}; `);
   about.append(element("span", DATA.loss, DATA.complete ? "" : "lost"));
-  control("findings").append(...DATA.findings.map(finding));
-  if (!DATA.findings.length) control("findings").append(element("li", "Nothing: no scenario uses far more of anything than the others."));
+  control("findings").append(...DATA.findings.map(finding), ...DATA.gpus.map((line) => element("li", line)));
+  if (!control("findings").children.length) control("findings").append(element("li", "Nothing: no scenario uses far more of anything than the others."));
 }
 
 function finding(found) {

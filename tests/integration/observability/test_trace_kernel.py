@@ -1,14 +1,15 @@
 """Real programs in the real kernel: known workloads, prime counts, every event accounted for."""
 
 import ctypes
+import json
 import os
 import shutil
 import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 
 from observability import native
 from observability.agent.recorder import Recorder
+from observability.bpf.kernel import ways
 from observability.bpf.source import Program
 from observability.demo.stand_in import compile_into
 from observability.native import MODULE
@@ -23,6 +25,11 @@ from observability.native import MODULE
 COUNT = 23
 MANY = 20_011
 Record = dict[str, Any]
+# This kernel's ways, and those of Linux 5.8 and 5.4.
+KERNELS = pytest.mark.parametrize(
+    "older", [(), ("perf-uprobes",), ("perf-uprobes", "perf-buffer")], ids=["6.6", "5.8", "5.4"]
+)
+SWITCHES = pytest.mark.parametrize("older", [(), ("perf-switches",)], ids=["tracepoints", "perf"])
 
 
 class Trace:
@@ -37,9 +44,11 @@ class Trace:
 
 
 @contextmanager
-def traced(*programs: Program, pids: tuple[int, ...] = (), **options: Any) -> Iterator[Trace]:
+def traced(
+    *programs: Program, pids: tuple[int, ...] = (), older: tuple[str, ...] = (), **options: Any
+) -> Iterator[Trace]:
     trace = Trace()
-    recorder = Recorder(programs, trace.records.extend, **options)
+    recorder = Recorder(programs, trace.records.extend, ways=ways(*older), **options)
     try:
         recorder.follow(pids or (os.getpid(),))
         yield trace
@@ -62,9 +71,9 @@ def leave(points: Any, name: bytes, frame: int = 0, how: int = 0, request: bytes
     points.switchyard_function_return(request, name, ctypes.c_uint64(frame), how)
 
 
-@pytest.mark.parametrize("perf", [False, True], ids=["ring", "perf"])
-def test_each_point_is_counted_exactly(points: Any, perf: bool) -> None:
-    with traced("python", perf=perf) as trace:
+@KERNELS
+def test_each_point_is_counted_exactly(points: Any, older: tuple[str, ...]) -> None:
+    with traced("python", older=older) as trace:
         for number in range(COUNT):
             enter(points, b"f", number + 1)
             leave(points, b"f", number + 1)
@@ -78,14 +87,16 @@ def test_each_point_is_counted_exactly(points: Any, perf: bool) -> None:
         "chain": COUNT, "discarded": COUNT,
     }  # fmt: skip
     assert (trace.loss["sent"], trace.loss["lost"]) == (6 * COUNT, 0)
-    assert trace.loss["buffer"] == ("perf" if perf else "ring")
+    assert trace.loss["buffer"] == ("perf" if "perf-buffer" in older else "ring")
     assert [r["token"] for r in trace.of("token")] == list(range(COUNT))
     assert trace.of("python", kind="chain")[0]["holders"] == "A.x <- module m"
 
 
-@pytest.mark.parametrize("perf", [False, True], ids=["ring", "perf"])
-def test_under_overload_lost_and_read_are_what_was_sent(points: Any, perf: bool) -> None:
-    with traced("python", perf=perf, pages=16) as trace:
+@KERNELS
+def test_under_overload_lost_and_read_are_what_was_sent(
+    points: Any, older: tuple[str, ...]
+) -> None:
+    with traced("python", older=older, pages=16) as trace:
         for number in range(MANY):
             points.switchyard_token(b"r", number, 0, 0)
     assert trace.loss["sent"] == MANY
@@ -121,9 +132,10 @@ def test_a_recorder_that_was_killed_leaves_nothing_behind() -> None:
         pass
 
 
-def test_events_of_many_short_threads_are_all_there(points: Any) -> None:
-    threads = 1_009
-    with traced("python", "waits") as trace:
+@SWITCHES
+def test_events_of_many_short_threads_are_all_there(points: Any, older: tuple[str, ...]) -> None:
+    threads = 10_007
+    with traced("python", "waits", older=older, pages=16384) as trace:
 
         def work(number: int) -> None:
             name = b"r%d" % number
@@ -139,16 +151,30 @@ def test_events_of_many_short_threads_are_all_there(points: Any) -> None:
     assert trace.loss["lost"] == 0
 
 
-def test_time_off_the_cpu_belongs_to_the_function_that_slept(points: Any) -> None:
-    with traced("python", "waits") as trace:
+@SWITCHES
+def test_time_off_the_cpu_belongs_to_the_function_that_slept(
+    points: Any, older: tuple[str, ...]
+) -> None:
+    with traced("python", "waits", older=older) as trace:
         before = threading.Event()
         for _ in range(COUNT):
             enter(points, b"sleeps")
             before.wait(0.002)
             leave(points, b"sleeps")
             before.wait(0.002)
-    slept = [r for r in trace.of("wait", runnable=False) if r["ns"] >= 1_500_000]
+    untold = older == ("perf-switches",)
+    slept = [
+        record
+        for record in trace.of("wait", runnable=None if untold else False)
+        if record["ns"] >= 1_500_000
+    ]
     assert len(slept) >= COUNT
+    # Each wait lies within a stretch of the function.
+    entries = [record["t_ns"] for record in trace.of("python", kind="entry")]
+    returns = [record["t_ns"] for record in trace.of("python", kind="return")]
+    stretches = list(zip(entries, returns, strict=True))
+    for wait in slept:
+        assert any(a <= wait["t_ns"] and wait["t_ns"] + wait["ns"] <= b for a, b in stretches)
     assert {record["function"] for record in slept} == {"sleeps"}
     assert {record["request"] for record in slept} == {"r"}
 
@@ -191,12 +217,15 @@ def gpu(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_gpu_calls_have_size_result_and_layer(points: Any, gpu: Path) -> None:
+@KERNELS
+def test_gpu_calls_have_size_result_and_layer(
+    points: Any, gpu: Path, older: tuple[str, ...]
+) -> None:
     runtime = ctypes.CDLL(str(gpu / "libcudart.so.13"))
     driver = ctypes.CDLL(str(gpu / "libcuda.so.1"))
     made = ctypes.c_uint64()
     pitch = ctypes.c_size_t()
-    with traced("python", "gpu") as trace:
+    with traced("python", "gpu", older=older) as trace:
         enter(points, b"holder")
         for _ in range(COUNT):
             runtime.cudaMalloc(ctypes.byref(made), ctypes.c_size_t(4099))
@@ -237,43 +266,242 @@ def test_nvidias_own_runtime_without_a_gpu_fails_with_its_code(points: Any) -> N
     assert 0 not in codes
 
 
-def test_a_process_in_namespaces_of_its_own_is_traced_through_its_root(tmp_path: Path) -> None:
+TARGET = """
+import ctypes, os, sys
+points = ctypes.CDLL(sys.argv[1])
+print(os.getpid(), flush=True)
+sys.stdin.readline()
+for number in range(int(sys.argv[2])):
+    points.switchyard_token(b"r", number, 0, 0)
+print("done", flush=True)
+sys.stdin.readline()
+"""
+
+
+class Target:
+    """A process that fires a point `count` times when it is told to."""
+
+    def __init__(self, library: Path, count: int = COUNT, *around: str) -> None:
+        command = [*around, sys.executable, "-c", TARGET, str(library), str(count)]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.says_it_is = int(self.line())
+
+    def line(self) -> str:
+        assert self.process.stdout
+        return self.process.stdout.readline().strip()
+
+    def fire(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+        assert self.line() == "done"
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Target]]:
+    targets: list[Target] = []
+
+    def started(*arguments: Any) -> Target:
+        targets.append(Target(*arguments))
+        return targets[-1]
+
+    yield started
+    for target in targets:
+        target.end()
+
+
+def only_child(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text())
+
+
+@KERNELS
+def test_a_process_in_namespaces_of_its_own_is_traced_through_its_root(
+    tmp_path: Path, start: Callable[..., Target], older: tuple[str, ...]
+) -> None:
     # The library's copy is on a file system that only the target sees.
+    shutil.copy(MODULE, tmp_path / "_native.so")
     inner = tmp_path / "inner"
     inner.mkdir()
-    shutil.copy(MODULE, tmp_path / "_native.so")
-    program = tmp_path / "target.py"
-    program.write_text(
-        "import ctypes, os, sys\n"
-        f"points = ctypes.CDLL('{inner}/_native.so')\n"
-        "print(os.getpid(), flush=True)\n"
-        "sys.stdin.readline()\n"
-        f"[points.switchyard_token(b'r', i, 0, 0) for i in range({COUNT})]\n"
-        "print('done', flush=True)\n"
-        "sys.stdin.readline()\n"
-    )
-    script = (
-        f"mount -t tmpfs none {inner} && cp {tmp_path}/_native.so {inner}/"
-        f" && exec {sys.executable} {program}"
-    )
-    target = subprocess.Popen(
-        ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert target.stdin
-    assert target.stdout
-    try:
-        assert target.stdout.readline() == "1\n"
-        assert not (inner / "_native.so").exists()
-        inside = int(Path(f"/proc/{target.pid}/task/{target.pid}/children").read_text())
-        with traced("python", pids=(inside,)) as trace:
-            target.stdin.write("go\n")
-            target.stdin.flush()
-            assert target.stdout.readline() == "done\n"
-    finally:
-        target.kill()
-        target.wait()
+    mount = f'mount -t tmpfs none {inner} && cp {tmp_path}/_native.so {inner}/ && exec "$@"'
+    target = start(
+        inner / "_native.so", COUNT, "unshare", "--mount", "--pid", "--fork", "--kill-child",
+        "sh", "-c", mount, "sh",
+    )  # fmt: skip
+    assert target.says_it_is == 1
+    assert not (inner / "_native.so").exists()
+    inside = only_child(target.process.pid)
+    with traced("python", pids=(inside,), older=older) as trace:
+        target.fire()
     assert len(trace.of("token")) == COUNT
     assert {record["pid"] for record in trace.of("token")} == {inside}
+
+
+def test_two_containers_of_one_image_count_once_each(
+    tmp_path: Path, start: Callable[..., Target]
+) -> None:
+    # Overlays of one folder: two names and two devices, but one file underneath.
+    for folder in ("image", "upper", "work", "root"):
+        (tmp_path / folder).mkdir()
+    shutil.copy(MODULE, tmp_path / "image/_native.so")
+    mount = (
+        f"mount -t tmpfs none {tmp_path}/upper && mkdir {tmp_path}/upper/a {tmp_path}/upper/b"
+        f" && mount -t overlay none {tmp_path}/root -o lowerdir={tmp_path}/image,"
+        f'upperdir={tmp_path}/upper/a,workdir={tmp_path}/upper/b && exec "$@"'
+    )
+    around = ("unshare", "--mount", "sh", "-c", mount, "sh")
+    library = tmp_path / "root/_native.so"
+    counts = (COUNT, 29)
+    one, two = (start(library, count, *around) for count in counts)
+    with traced("python", pids=(one.process.pid, two.process.pid)) as trace:
+        one.fire()
+        two.fire()
+    found = Counter(record["pid"] for record in trace.of("token"))
+    assert found == {one.process.pid: COUNT, two.process.pid: 29}
+    assert trace.loss["sent"] == sum(counts)
+
+
+@KERNELS
+def test_who_is_not_followed_is_not_told_of(
+    tmp_path: Path, start: Callable[..., Target], older: tuple[str, ...]
+) -> None:
+    library = tmp_path / "_native.so"
+    shutil.copy(MODULE, library)
+    one, two, three = (start(library) for _ in range(3))
+    trace = Trace()
+    recorder = Recorder(["python"], trace.records.extend, ways=ways(*older))
+    try:
+        recorder.follow([one.process.pid, two.process.pid])
+        two.fire()
+        recorder.follow([one.process.pid])
+        three.fire()
+    finally:
+        loss = recorder.close()
+    assert Counter(record["pid"] for record in trace.of("token")) == {two.process.pid: COUNT}
+    assert loss["sent"] == COUNT
+    assert [record["pid"] for record in trace.of("process", kind="gone")] == [two.process.pid]
+
+
+def test_a_number_that_is_given_again_is_another_process(
+    tmp_path: Path, start: Callable[..., Target]
+) -> None:
+    library = tmp_path / "_native.so"
+    shutil.copy(MODULE, library)
+    # The file keeps its probes for this one.
+    other, first = start(library), start(library)
+    number = first.process.pid
+    trace = Trace()
+    recorder = Recorder(["python"], trace.records.extend)
+    try:
+        recorder.follow([other.process.pid, number])
+        first.fire()
+        first.end()
+        if not ways().group_dead:
+            recorder.follow([other.process.pid])
+        again = start_as(number, start, library)
+        again.fire()
+    finally:
+        recorder.close()
+    assert len(trace.of("token")) == COUNT
+
+
+def start_as(number: int, start: Callable[..., Target], library: Path) -> Target:
+    """A process of this number."""
+    while True:
+        Path("/proc/sys/kernel/ns_last_pid").write_text(str(number - 1))
+        target = start(library)
+        if target.process.pid == number:
+            return target
+        target.end()  # somebody else's came between
+
+
+def test_a_child_is_traced_from_its_first_event(points: Any) -> None:
+    with traced("python", "waits") as trace:
+        children = []
+        for _ in range(3):
+            child = os.fork()
+            if not child:
+                for number in range(COUNT):
+                    points.switchyard_token(b"r", number, 0, 0)
+                thread = threading.Thread(target=enter, args=(points, b"f"))
+                thread.start()
+                thread.join()
+                os._exit(0)
+            children.append(child)
+            os.waitpid(child, 0)
+    assert Counter(record["pid"] for record in trace.of("token")) == dict.fromkeys(children, COUNT)
+    assert [record["pid"] for record in trace.of("python", kind="entry")] == children
+    assert trace.loss["lost"] == 0
+
+
+REPLACED = """
+import ctypes, os, sys
+points, driver = ctypes.CDLL(sys.argv[1]), ctypes.CDLL(sys.argv[3])
+if len(sys.argv) == 4:
+    print(os.getpid(), flush=True)
+    sys.stdin.readline()
+    points.switchyard_function_entry(b"r", b"before", ctypes.c_uint64(0))
+address = ctypes.c_uint64()
+driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(len(sys.argv)))
+if len(sys.argv) == 4:
+    os.execv(sys.executable, [sys.executable, "-c", sys.argv[2], *sys.argv[1:], "again"])
+"""
+
+
+def test_functions_end_with_the_program_that_ran_them(gpu: Path) -> None:
+    program = subprocess.Popen(
+        [sys.executable, "-c", REPLACED, str(MODULE), REPLACED, str(gpu / "libcuda.so.1")],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert program.stdout
+    program.stdout.readline()
+    with traced("python", "gpu", pids=(program.pid,)) as trace:
+        program.communicate("go\n")
+    holders = [(record["bytes"], record["function"]) for record in trace.of("gpu")]
+    assert holders == [(4, "before"), (5, "")]
+
+
+def test_more_processes_need_no_more_probes(
+    tmp_path: Path, start: Callable[..., Target], gpu: Path
+) -> None:
+    # The kernel takes a fraction of a second for each that it takes out.
+    library = tmp_path / "_native.so"
+    shutil.copy(MODULE, library)
+    preload = ("env", f"LD_PRELOAD={gpu}/libcudart.so.13")
+    pids = [start(library, COUNT, *preload).process.pid for _ in range(4)]
+    before = descriptors()
+    with traced("python", "gpu", "waits", pids=(pids[0],)) as trace:
+        for_one = descriptors() - before
+    with traced("python", "gpu", "waits", pids=tuple(pids)) as trace:
+        for_all = descriptors() - before
+    assert for_all == for_one
+    attached = trace.of("process", kind="attached")
+    probes = [sum(record["points"].values()) for record in attached]
+    assert for_one["anon_inode:bpf_link"] < 20 < sum(probes)
+
+
+def descriptors() -> Counter[str]:
+    """What this process has open, by kind, but for programs and maps."""
+    found: Counter[str] = Counter()
+    for fd in os.listdir("/proc/self/fd"):
+        with suppress(FileNotFoundError):  # the listing's own
+            found[os.readlink(f"/proc/self/fd/{fd}").split(":[")[0]] += 1
+    return Counter({k: n for k, n in found.items() if "link" in k or "perf_event" in k})
+
+
+def test_it_counts_in_a_namespace_of_its_own_too() -> None:
+    # Here the kernel's numbers of processes are others than ours.
+    around = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    said = subprocess.run(
+        [*around, sys.executable, "-m", "observability", "check", "--output", "json"],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    checks = {check["name"]: check for check in json.loads(said.stdout)}
+    assert not checks["process numbers"]["ok"]
+    for name in ("probe points", "perf buffers", "waits", "waits by perf"):
+        assert checks[name]["ok"], checks[name]

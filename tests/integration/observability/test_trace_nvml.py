@@ -54,6 +54,7 @@ def test_each_field_has_its_unit(told: dict[str, Any]) -> None:
         "power_limit_w": 700.0,
         "memory_total_bytes": 1000.0,
         "memory_used_bytes": 985.0,
+        "memory_free_bytes": 5.0,
         "memory_reserved_bytes": 10.0,
         "compute_percent": 10.0,
         "memory_controller_percent": 30.0,

@@ -7,6 +7,7 @@ import pytest
 from rollout.pod_security import weaknesses
 from rollout.render import render
 from tests.tree import copy_deploy
+from tests.unit.deploy.test_policies import ROLLOUT, Picture, Pod, lane
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,6 @@ def pod(objects):
 def test_what_it_has_beyond_a_restricted_pod_is_this_and_no_more(pod):
     assert list(weaknesses(pod)) == [
         "hostPID is set",
-        "volume tracefs is of a kind that a restricted pod may not have",
         "container tracing does not run as a numbered user other than root",
         "container tracing has no seccomp profile",
         "container tracing adds capabilities",
@@ -37,10 +37,7 @@ def test_what_it_has_beyond_a_restricted_pod_is_this_and_no_more(pod):
     assert security["allowPrivilegeEscalation"] is False
     assert security["readOnlyRootFilesystem"] is True
     assert "privileged" not in security
-    assert [v["hostPath"]["path"] for v in pod["volumes"] if "hostPath" in v] == [
-        "/sys/kernel/tracing"
-    ]
-    assert all(m["readOnly"] for m in container["volumeMounts"] if m["name"] == "tracefs")
+    assert not any("hostPath" in volume for volume in pod["volumes"])
 
 
 def test_only_its_own_namespace_lets_it_in(objects):
@@ -73,3 +70,25 @@ def test_it_never_takes_more_than_half_a_cpu_and_keeps_less_than_its_disk(pod):
     # Two files: the full one and the one being written.
     assert limit == "1Gi"
     assert 2 * int(megabytes) < 1024
+
+
+def test_gateways_and_the_controller_may_ask_it_and_nobody_else(objects):
+    picture = Picture(objects)
+    agent = Pod("switchyard-tracing", {"app": "tracing"})
+    for asker, may in (
+        (lane("gateway", "blue"), True),
+        (ROLLOUT, True),
+        (lane("pipeline", "blue"), False),
+        (Pod("switchyard-staging", {"app": "gateway"}), False),
+        (Pod("default"), False),
+    ):
+        assert picture.allows(asker, agent, 9102) is may
+
+
+def test_who_asks_is_answered_by_the_agent_of_his_own_node(objects, pod):
+    (service,) = [item for item in objects if item["kind"] == "Service"]
+    assert service["spec"]["internalTrafficPolicy"] == "Local"
+    assert service["spec"]["selector"] == {"app": "tracing"}
+    (port,) = service["spec"]["ports"]
+    numbers = {p["name"]: p["containerPort"] for p in pod["containers"][0]["ports"]}
+    assert numbers[port["targetPort"]] == port["port"] == 9102

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from observability.agent.elf import Elf
+from observability.agent.points import points
+from observability.agent.process import MappedFile
 from observability.bpf.errors import TraceError
 
 SOURCE = r"""
@@ -71,6 +73,46 @@ def test_a_pipe_in_a_librarys_place_does_not_hold_us_up(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x.so")
     with pytest.raises(TraceError, match="cannot read"):
         Elf(str(tmp_path / "x.so"))
+
+
+def test_a_file_that_is_cut_short_while_we_read_it_is_named(library: Path, tmp_path: Path) -> None:
+    file = tmp_path / "x.so"
+    file.write_bytes(library.read_bytes())
+    elf = Elf(str(file))
+    os.truncate(file, 1)
+    with pytest.raises(TraceError, match="damaged"):
+        elf.functions(["first"])
+
+
+def test_a_table_without_an_end_is_not_read(library: Path, tmp_path: Path) -> None:
+    file = tmp_path / "x.so"
+    file.write_bytes(library.read_bytes())
+    os.truncate(file, 1 << 40)
+    with file.open("r+b") as opened:
+        # The section table, of the largest entries that there can be, lies in the hole.
+        opened.seek(0x28)
+        opened.write((1 << 30).to_bytes(8, "little"))
+        opened.seek(0x3A)
+        opened.write(b"\xff\xff\xff\xff")
+    with pytest.raises(TraceError, match="no whole"):
+        Elf(str(file))
+
+
+def test_a_file_may_promise_our_points_and_no_other_program_of_ours(tmp_path: Path) -> None:
+    names = ["function_entry", "gil_taken", "task_ended", "function_entry"]
+    source = SOURCE.replace("mine", "switchyard")
+    parts = [source.replace("there", names[0])]
+    for i, name in enumerate(names[1:]):
+        more = source.replace("there", name).replace("second", f"f{i}").replace("first", f"g{i}")
+        parts.append(more.replace("counter", f"counter{i}"))
+    (tmp_path / "x.c").write_text("\n".join(parts))
+    file = tmp_path / "_native.so"
+    flags = ["-O1", "-shared", "-fPIC", "-Wl,-Bsymbolic"]
+    subprocess.run(["gcc", *flags, tmp_path / "x.c", "-o", file], check=True)
+    assert len(Elf(str(file)).probes("switchyard")) == len(names)
+    mapped = MappedFile("8:1", 1, str(file))
+    found = points(mapped, str(file), frozenset({"python"}), links=True)
+    assert [point.program for point in found] == ["function_entry", "function_entry"]
 
 
 def test_any_damage_is_an_answer_or_one_clear_line(library: Path, tmp_path: Path) -> None:

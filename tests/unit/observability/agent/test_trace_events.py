@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from observability.agent.events import decode
+from observability.bpf.kernel import ways
 from observability.bpf.source import FOLDER, text
-from observability.gpu.calls import CALLS
+from observability.gpu.calls import CALLS, SHAPES, cookie
 
 
 def raw(kind: int, *words: int, call: int = 0, flags: int = 0, request: bytes = b"r",
@@ -35,8 +36,9 @@ def kinds() -> dict[str, int]:
         ("OBJECT_CHAIN", (1,), {"kind": "chain", "type": "r", "holders": "f", "request": ""}),
         ("TOKEN", (3, 3, 1), {"layer": "token", "kind": "discarded", "outcome": "client left"}),
         ("TOKEN", (3, 0, 0), {"kind": "generated", "token": 3, "outcome": ""}),
-        ("OFF_CPU", (900, 0), {"layer": "wait", "kind": "off_cpu", "ns": 900, "runnable": True}),
-        ("OFF_CPU", (900, 1), {"runnable": False}),
+        ("OFF_CPU", (900, 0), {"layer": "wait", "kind": "off_cpu", "ns": 900, "runnable": False}),
+        ("OFF_CPU", (900, 1), {"runnable": True}),
+        ("OFF_CPU", (900, 2), {"runnable": None}),
         ("GIL_WAIT", (900,), {"layer": "wait", "kind": "gil", "ns": 900}),
     ],
 )
@@ -68,7 +70,12 @@ def test_an_unknown_kind_is_refused() -> None:
 
 def test_every_call_gets_a_line_of_its_own_in_the_programs() -> None:
     assert len({call.symbol for call in CALLS}) == len(CALLS)
-    whole = text(["gpu"])
+    whole = text(["gpu"], ways())
     for number, call in enumerate(CALLS):
         assert f"CALL({number}, {call.shape}, {call.symbol})" in whole
-    assert "CALL(" not in text(["python"])
+    assert "CALL(" not in text(["python"], ways())
+    assert cookie("cudaMallocPitch") >> 16 == SHAPES.index("pitch")
+    assert CALLS[cookie("cudaMallocPitch") & 0xFFFF].symbol == "cudaMallocPitch"
+    enum = re.search(r"enum shape \{(.*)\}", whole)
+    assert enum
+    assert enum[1].split() == [f"{shape}_shape," for shape in SHAPES[:-1]] + ["plain_shape"]

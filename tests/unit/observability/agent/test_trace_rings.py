@@ -58,6 +58,20 @@ def test_what_a_pod_puts_in_the_rings_place_does_not_hold_us_up(
         place.rmdir() if place.is_dir() else place.unlink()
 
 
+def test_the_last_lines_are_read_though_the_pod_took_the_file_away(
+    tmp_path: Path, ring: Ring, pids: list[int]
+) -> None:
+    rings = Rings()
+    ring.append({"request_id": "a"})
+    assert len(list(rings.news(pids))) == 1
+    ring.append({"request_id": "b"})
+    (tmp_path / "ring").unlink()
+    held = len(os.listdir("/proc/self/fd"))
+    assert [line["request_id"] for line in rings.news([])] == ["b"]
+    assert len(os.listdir("/proc/self/fd")) == held - 1
+    assert list(rings.news([])) == []
+
+
 def test_a_line_that_is_no_request_is_passed_over(ring: Ring, pids: list[int]) -> None:
     ring.append({"request_id": 7})
     ring.append({"nothing": "here"})

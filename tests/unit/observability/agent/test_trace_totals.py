@@ -1,6 +1,7 @@
 """Sums of the node, and how they are asked for."""
 
 import json
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from observability.agent.clock import now_ns
 from observability.agent.service import Service
 from observability.agent.totals import Totals
 from tests.unit.observability.trace_records import gpu, loss
@@ -20,12 +22,16 @@ def line(intent: str = "complaint", lane: str = "blue", **more: Any) -> dict[str
             "tokens": tokens} | more  # fmt: skip
 
 
+def reading(gpu: int, t_ns: int = 0, **fields: Any) -> dict[str, Any]:
+    return {"layer": "nvml", "t_ns": t_ns, "gpu": gpu, "fields": fields}
+
+
 @pytest.fixture
 def totals() -> Totals:
     totals = Totals()
     totals.add([line(), line(), line(lane="green", tokens={}), line(synthetic=True)])
     totals.add([loss(10, 9, 1), gpu(1, "alloc", "cudaMalloc", 64, 1)])
-    totals.add([{"layer": "nvml", "gpu": 0, "fields": {"power_w": 300.0, "compute_percent": None}}])
+    totals.add([reading(0, power_w=300.0, compute_percent=None)])
     return totals
 
 
@@ -40,6 +46,17 @@ def test_a_row_has_seconds_and_the_share_thrown_away(totals: Totals) -> None:
     # Nothing was made, so nothing is known of its share.
     assert rows["green", False]["discarded_share"] is None
     assert rows["blue", True]["requests"] == 1
+
+
+def test_joules_are_told_where_every_gpu_tells_its_power(totals: Totals) -> None:
+    assert {row["discarded_joules"] for row in totals.scenarios()} == {None}
+    totals.add([line(), reading(1, power_w=100.0), line()])
+    rows = {(row["lane"], row["synthetic"]): row for row in totals.scenarios()}
+    # One line while only GPU 0 was known, one with both.
+    assert rows["blue", False]["discarded_joules"] == 0.5 * 300 + 0.5 * 400
+    totals.add([reading(1), line(lane="staging")])
+    staging = next(row for row in totals.scenarios() if row["lane"] == "staging")
+    assert staging["discarded_joules"] is None
 
 
 def test_metrics(totals: Totals) -> None:
@@ -96,6 +113,30 @@ def test_what_the_agent_answers(url: str, totals: Totals, alive: list[bool]) -> 
     assert get(f"{url}/livez") == (200, "alive\n")
     assert get(f"{url}/metrics") == (200, totals.metrics())
     assert json.loads(get(f"{url}/scenarios")[1]) == {"scenarios": totals.scenarios()}
-    assert get(f"{url}/x") == (404, "there are /livez, /metrics and /scenarios\n")
+    assert get(f"{url}/x") == (404, "there are /livez, /metrics, /scenarios and /gpu\n")
     alive[0] = False
     assert get(f"{url}/livez") == (503, "the agent's loop stands still\n")
+
+
+FULL = {"uuid": "GPU-1", "memory_used_bytes": 98.0, "memory_total_bytes": 100.0}
+
+
+def test_without_a_gpu_nothing_is_pressed(url: str, totals: Totals) -> None:
+    totals._gpus.clear()
+    before = time.time()
+    said = json.loads(get(f"{url}/gpu")[1])
+    assert said["t_unix"] >= before
+    assert (said["gpus"], said["pressed"]) == ([], False)
+
+
+def test_a_gateway_reads_when_and_how_full(url: str, totals: Totals) -> None:
+    read_ns = now_ns() - 5_000_000_000
+    totals.add([reading(0, now_ns(), uuid="GPU-0"), reading(1, read_ns, **FULL)])
+    said = json.loads(get(f"{url}/gpu")[1])
+    assert said["pressed"] is True
+    assert said["gpus"] == [
+        {"uuid": "GPU-0", "memory_used_ratio": None, "controller_ratio": None, "pressed": None},
+        {"uuid": "GPU-1", "memory_used_ratio": 0.98, "controller_ratio": None, "pressed": True},
+    ]
+    # The older of the readings: what stands still must be seen to.
+    assert abs(said["t_unix"] - (time.time() - 5)) < 1

@@ -1,6 +1,6 @@
 """Outstanding GPU memory: nothing twice, nothing that failed."""
 
-from observability.gpu.memory import memory
+from observability.gpu.memory import Memory, growth, memory
 from tests.unit.observability.trace_records import gpu
 
 
@@ -72,3 +72,27 @@ def test_an_address_given_twice_is_held_once() -> None:
 def test_freeing_nothing_is_no_unknown_free() -> None:
     state = memory([gpu(1, "free", "cudaFree", 0, 0), gpu(2, "free", "cudaFree", 0, 5)])
     assert state.unknown_frees == 1
+
+
+def test_what_is_remembered_is_bounded_and_what_is_not_is_counted() -> None:
+    state = Memory(most=10)
+    for number in range(1, 24):
+        state.add(gpu(number, "alloc", "cudaMalloc", 1, number))
+        state.add(gpu(number, "alloc", "cudaMalloc", 1, 0, result=number))
+    assert (len(state.held()), state.bytes, state.forgotten) == (10, 10, 13)
+    for number in range(5_000):
+        state.add(gpu(number, "alloc", "cudaMalloc", 1, 0, result=100 + number))
+    assert len(state.failed) <= 1_001
+    assert sum(state.failed.values()) == 23 + 5_000
+
+
+def test_growth_compares_the_end_with_halfway() -> None:
+    records = [
+        gpu(0, "alloc", "cudaMalloc", 5, 1, function="steady"),
+        gpu(40, "alloc", "cudaMalloc", 10, 2, function="grows"),
+        gpu(60, "alloc", "cudaMalloc", 10, 3, function="grows"),
+        gpu(70, "free", "cudaFree", 0, 9),
+        gpu(100, "alloc", "cudaMalloc", 1, 4, function="late"),
+    ]
+    assert growth(records) == [("grows", 10, 20), ("steady", 5, 5), ("late", 0, 1)]
+    assert growth([]) == []

@@ -32,7 +32,14 @@ QUIET = {
             ["cache is too large", "memory is full"],
         ),
         ({"memory_used_bytes": 98e9}, ["memory is full"]),
+        # The driver's own part is nobody's to fill.
+        ({"memory_used_bytes": 93.1e9, "memory_reserved_bytes": 5e9}, ["memory is full"]),
+        ({"memory_used_bytes": 93.0e9, "memory_reserved_bytes": 5e9}, []),
         ({"ecc_uncorrected": 1.0}, ["memory decays"]),
+        ({"refused_bytes": 8e9, "memory_free_bytes": 9e9}, ["free memory is in pieces"]),
+        ({"refused_bytes": 9e9, "memory_free_bytes": 9e9}, []),
+        ({"refused_bytes": 9e9, "memory_free_bytes": None}, []),
+        ({"refused_bytes": None, "memory_free_bytes": 9e9}, []),
     ],
 )
 def test_our_rules(changed: dict[str, float], names: list[str]) -> None:
