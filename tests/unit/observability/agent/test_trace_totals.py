@@ -39,7 +39,16 @@ def test_a_row_has_seconds_and_the_share_thrown_away(totals: Totals) -> None:
     assert blue["discarded_seconds"] == 1.0
     # Nothing was made, so nothing is known of its share.
     assert rows["green", False]["discarded_share"] is None
+    assert (blue["answered"], rows["green", False]["answered"]) == (2, 0)
     assert rows["blue", True]["requests"] == 1
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -1, 1e300, "1", None, [1]])
+def test_a_number_that_is_none_spoils_no_sum(totals: Totals, wrong: object) -> None:
+    before = totals.scenarios()[0]
+    totals.add([line(total_ms=wrong, tokens={"generated": wrong, "seconds": wrong})])
+    after = totals.scenarios()[0]
+    assert after == before | {"requests": before["requests"] + 1}
 
 
 def test_metrics(totals: Totals) -> None:
