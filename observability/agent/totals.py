@@ -26,6 +26,7 @@ class Totals:
         self._seconds: _Sums = defaultdict(float)
         self._wasted_s: _Sums = defaultdict(float)
         self._tokens: dict[str, _Sums] = {event: defaultdict(float) for event in _EVENTS}
+        self._releases: dict[str, str] = {}
         self._memory = Memory()
         self._loss: Record = {}
         self._gpus: dict[int, Record] = {}
@@ -45,7 +46,9 @@ class Totals:
 
     def scenarios(self) -> list[dict[str, Any]]:
         """A row for each lane and scenario: its requests, how many of them made tokens, its
-        seconds, tokens and the share of them that was thrown away (None without any)."""
+        seconds, tokens and the share of them that was thrown away (None without any).
+
+        `release` is what its lane's requests named last: the sums are also of those before."""
         rows = []
         for key in self._requests:
             tokens = {event: int(counter[key]) for event, counter in self._tokens.items()}
@@ -55,6 +58,7 @@ class Totals:
                     "lane": key[0],
                     "intent": key[1],
                     "synthetic": key[2],
+                    "release": self._releases.get(key[0], ""),
                     "requests": int(self._requests[key]),
                     "answered": int(self._answered[key]),
                     "seconds": round(self._seconds[key], 3),
@@ -76,6 +80,7 @@ class Totals:
         tokens = record.get("tokens")
         tokens = tokens if isinstance(tokens, dict) else {}
         self._requests[key] += 1
+        self._releases[key[0]] = str(record.get("release") or "")[:64]
         self._answered[key] += _number(tokens.get("generated")) > 0
         self._seconds[key] += _number(record.get("total_ms")) / 1000
         self._wasted_s[key] += _number(tokens.get("seconds"))

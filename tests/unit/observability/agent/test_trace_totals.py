@@ -51,6 +51,12 @@ def test_a_number_that_is_none_spoils_no_sum(totals: Totals, wrong: object) -> N
     assert after == before | {"requests": before["requests"] + 1}
 
 
+def test_a_row_says_which_release_its_lane_has_now(totals: Totals) -> None:
+    totals.add([line(release="7"), line(release="8"), line(lane="green", release=None)])
+    releases = {row["lane"]: row["release"] for row in totals.scenarios()}
+    assert releases == {"blue": "8", "green": ""}
+
+
 def test_metrics(totals: Totals) -> None:
     text = totals.metrics()
     blue = 'lane="blue",intent="complaint",synthetic="false"'
