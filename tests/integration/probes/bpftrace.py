@@ -1,5 +1,6 @@
 """Counts probe hits with bpftrace, which knows nothing of us but the notes in the module."""
 
+import contextlib
 import json
 import os
 import re
@@ -46,8 +47,7 @@ def counting(path: str) -> Iterator[Counts]:
     try:
         yield found
     finally:
-        tracer.send_signal(signal.SIGINT)
-        out, err = tracer.communicate(timeout=60)
+        out, err = _ended(tracer)
     for line in out.splitlines():
         said = json.loads(line) if line.startswith("{") else {}
         if said.get("type") == "map":
@@ -55,6 +55,16 @@ def counting(path: str) -> Iterator[Counts]:
                 request, name, event = re.split(r",(?=[^,]*,[^,]*$)|,(?=[^,]*$)", key)
                 found[request, name, event] += hits
     assert found, err
+
+
+def _ended(tracer: "subprocess.Popen[str]") -> tuple[str, str]:
+    """What it said. An interrupt that comes while it sets itself up is lost: it gets another."""
+    for _ in range(12):
+        tracer.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return tracer.communicate(timeout=5)
+    tracer.kill()
+    raise AssertionError("bpftrace does not end")
 
 
 def wait_until_attached(pid: int, module: Path) -> None:

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from observability import native, probes
-from observability.probes.request import begin
+from observability.probes.request import begin, begin_all
 
 PACKAGE = "tests.unit.probes.workload"
 CONTROL = Path("/tmp/probes")
@@ -29,6 +29,10 @@ def main() -> None:
     with begin("async"):
         asyncio.run(workload.awaits())
         asyncio.run(workload.elsewhere())
+    # As a thread does that serves many: for one alone, for several at once, for nobody.
+    for names in (["alone"], ["alone", "other"], []):
+        with begin_all(names):
+            workload.leaf(1)
     for number in range(31):
         points.token(b"plain", number, native.GENERATED, 0)
     print("done", flush=True)

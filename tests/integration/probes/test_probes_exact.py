@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from observability.probes.request import SHARED
 from tests.integration.probes.bpftrace import counting
 from tests.integration.probes.container import BASES, LIBRARY, running
 from tests.integration.probes.target import PACKAGE
@@ -52,5 +53,7 @@ def test_every_call_is_counted_in_a_container(python: str) -> None:
         ("async", "asynchronous", "unwind"): 1,
         ("async", "leaf", "entry"): 7,
         ("async", "leaf", "return"): 7,
+        **{(name, "leaf", "entry"): 1 for name in ("alone", SHARED, "")},
+        **{(name, "leaf", "return"): 1 for name in ("alone", SHARED, "")},
         ("plain", "token", "token"): 31,
     }
