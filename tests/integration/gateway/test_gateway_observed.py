@@ -17,7 +17,7 @@ from observability.native.build import MODULE
 from observability.ring import read
 from tests.integration.gateway.harness import Gateway
 from tests.integration.pipeline.harness import Pipeline, slowed
-from tests.integration.probes.bpftrace import counting, wait_until_attached
+from tests.integration.probes.bpftrace import counting, wait_until_counted
 
 BALANCE = "What is my medical insurance balance?"
 REPORT = "我的血糖化验结果正常吗？"
@@ -135,7 +135,7 @@ def test_a_tracer_counts_the_gateways_functions_exactly(
     token = postgres.token("c-1002")
     gateway.ask(token, REPORT, session="s0")
     with counting(str(MODULE)) as counts:
-        wait_until_attached(gateway.process.pid, MODULE)
+        wait_until_counted(gateway.process.pid, MODULE)
         names = set()
         for number in range(7):
             reply = gateway.ask(token, REPORT, session="s1", message_id=f"m-{number}")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from observability.probes.request import SHARED
-from tests.integration.probes.bpftrace import counting
+from tests.integration.probes.bpftrace import counting, wait_until_counted
 from tests.integration.probes.container import BASES, LIBRARY, running
 from tests.integration.probes.target import PACKAGE
 
@@ -22,7 +22,11 @@ def test_every_call_is_counted_in_a_container(python: str) -> None:
         library = f"/proc/{pid}/root{LIBRARY}"
         assert not Path(LIBRARY).exists()
         with counting(library) as counts:
+            wait_until_counted(pid, Path(library))
+            assert target.stdin
             assert target.stdout
+            target.stdin.write("go\n")
+            target.stdin.flush()
             assert target.stdout.readline() == "done\n"
     seen: Counter[tuple[str, str, str]] = Counter()
     for (request, name, event), hits in counts.items():
