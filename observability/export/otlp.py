@@ -73,6 +73,8 @@ def _of_request(request: Request) -> _Json:
         "switchyard.tokens.delivered": request.tokens("delivered"),
         "switchyard.tokens.discarded": request.tokens("discarded"),
         "switchyard.intent": request.intent,
+        "switchyard.lane": str(request.line.get("lane") or ""),
+        "switchyard.release": str(request.line.get("release") or ""),
         "switchyard.gpu.held_bytes": request.memory.bytes,
     }
 
