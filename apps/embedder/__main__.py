@@ -9,6 +9,7 @@ from apps.embedder.app import create_app
 from apps.embedder.embedder import Embedder
 from apps.embedder.errors import EmbedderError
 from apps.embedder.model import default_model
+from apps.gateway.protocol import Connection
 
 
 def main() -> int:
@@ -32,9 +33,11 @@ def main() -> int:
             create_app(embedder),
             host=host,
             port=int(port),
+            http=Connection,
+            ws="none",
+            lifespan="off",
             access_log=False,
             server_header=False,
-            limit_concurrency=256,
             timeout_keep_alive=30,
             timeout_graceful_shutdown=10,
         )

@@ -106,7 +106,7 @@ def test_more_than_it_may_do_at_once_is_told_to_come_again(embedder: Embedder) -
     class Slow:
         model = embedder.model
 
-        def embed(self, texts: Any, kind: Any) -> Any:
+        def embed(self, texts: Any, kind: Any, timeout_s: Any) -> Any:
             began.set()
             finish.wait(30)
             return embedder.embed(texts, kind)

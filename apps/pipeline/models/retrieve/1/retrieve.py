@@ -8,16 +8,13 @@ from typing import Any
 from apps.pipeline.citation import citation
 from apps.pipeline.customer import facts_of
 from apps.pipeline.failure import Unavailable
-from apps.pipeline.lookup import Chosen, Lookup, chosen, lookups, once
+from apps.pipeline.lookup import LEAST_SCORE, Chosen, Lookup, chosen, lookups, once
 from apps.pipeline.triton import JsonModel, embed
 from apps.retrieval.facts import NotAllowed, facts
 from apps.retrieval.glossary import bilingual
 from apps.retrieval.pool import Pool, TryLater
 from apps.retrieval.search import NotReady, Query, search
 
-# A cosine of centred vectors. Every answer to the questions that are for choosing had 0.305 or
-# more; of 30 questions about other things, 28 had nothing above 0.30.
-LEAST_SCORE = 0.3
 _NO_DATABASE = "the customer database does not answer"
 
 
