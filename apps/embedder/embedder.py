@@ -31,6 +31,11 @@ class Embedded:
     cut: NDArray[np.int32]
 
 
+def is_empty(text: str) -> bool:
+    """Whether nothing of `text` can be seen: white space, and what has no width or form."""
+    return not any(one.isprintable() and not one.isspace() for one in text)
+
+
 class Embedder:
     """A model in memory; for any number of threads.
 
@@ -72,12 +77,12 @@ class Embedder:
     def embed(self, texts: Sequence[str], kind: Kind, timeout_s: float | None = None) -> Embedded:
         """The vectors of `texts`, in order.
 
-        A text that is too long is cut at its end. Errors: `BadText` if one has nothing but white
-        space, before anything is computed; `Busy` if the others' texts and these take longer than
+        A text that is too long is cut at its end. Errors: `BadText` if one `is_empty`, before
+        anything is computed; `Busy` if the others' texts and these take longer than
         `timeout_s`, and then what did not begin is left.
         """
         for at, text in enumerate(texts):
-            if not text.strip():
+            if is_empty(text):
                 raise BadText(f"text {at + 1} of {len(texts)} is empty; leave it out")
         found = [self._ids(text, kind) for text in texts]
         ids = [self._whole(tokens) for tokens in found]

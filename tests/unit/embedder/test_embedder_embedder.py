@@ -106,7 +106,7 @@ def test_no_texts_are_no_vectors(embedder: Embedder) -> None:
     assert (found.vectors.shape, found.tokens.shape, found.cut.shape) == ((0, 384), (0,), (0,))
 
 
-@pytest.mark.parametrize("empty", ["", " ", "\u3000\n\t"])
+@pytest.mark.parametrize("empty", ["", " ", "\u3000\n\t", "\0", "\u200b\ufeff", "\u202e\ud800"])
 def test_an_empty_text_is_named(embedder: Embedder, empty: str) -> None:
     with pytest.raises(BadText, match="text 2 of 3 is empty"):
         embedder.embed(["a", empty, "b"], "passage")
