@@ -19,7 +19,7 @@ from apps.strict_json import BadJSON
 MAX_IN_PROGRESS = 16
 MAX_RECEIVED = 64
 BODY_TIMEOUT_S = 5.0
-ANSWER_TIMEOUT_S = 30.0
+ANSWER_TIMEOUT_S = 60.0
 
 
 def create_app(

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
 from apps.cpus import available_cpus
 from apps.embedder.errors import BadModel, BadText, Busy, EmbedderError
 from apps.embedder.model import GRAPH, Manifest
+from apps.embedder.runtime import onnxruntime
 from apps.embedder.tokenizer import Tokenizer, open_tokenizer
 
 Kind = Literal["query", "passage"]
