@@ -24,6 +24,8 @@ _AROUND_EN = re.compile(
     "|value|was|were|what|whats|year|you|your|[0-9]+"
 )
 _SHORTEST_HAN, _SHORTEST = 3, 4
+MAX_CHARS = 200
+"""Whoever writes more asks for more than a row."""
 
 
 def rows(question: str, language: str, passages: Sequence[Passage]) -> list[Passage]:
@@ -33,6 +35,8 @@ def rows(question: str, language: str, passages: Sequence[Passage]) -> list[Pass
     some are. None if the question asks for more than a row.
     """
     asked = normalise(question)
+    if len(asked) > MAX_CHARS:
+        return []
     found = [(one, _spoken(one, asked, language)) for one in passages if one.kind == "table_row"]
     said = {spoken for _, each in found for spoken in each}
     # A row whose name is part of another's is not the one that was asked for.

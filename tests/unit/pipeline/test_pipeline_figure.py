@@ -101,6 +101,7 @@ def test_a_company_that_is_named_is_the_one_that_is_meant(
         ("营业收入", "zh"),
         ("cashback", "en"),
         ("What does the contract say?", "en"),
+        ("资产总计 " * 100, "zh"),
     ],
 )
 def test_whoever_asks_for_more_than_a_row_gets_what_is_near(question: str, language: str) -> None:
