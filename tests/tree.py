@@ -18,6 +18,7 @@ IMAGES = (
     "network-policies",
     "loader",
     "tracing",
+    "embedder",
 )
 OVERLAYS = (
     "platform",

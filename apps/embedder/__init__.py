@@ -6,7 +6,7 @@
 Questions are of the kind "query", what they are to find of the kind "passage".
 """
 
-from apps.embedder.embedder import DIMENSIONS, Embedded, Embedder, Kind
+from apps.embedder.embedder import DIMENSIONS, Embedded, Embedder, Kind, is_empty
 from apps.embedder.errors import BadModel, BadText, EmbedderError
 from apps.embedder.model import default_model
 
@@ -19,4 +19,5 @@ __all__ = [
     "EmbedderError",
     "Kind",
     "default_model",
+    "is_empty",
 ]

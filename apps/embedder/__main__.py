@@ -1,7 +1,10 @@
 """`python -m apps.embedder`: serve embeddings over HTTP (OpenAI's embeddings API)."""
 
 import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import uvicorn
 
@@ -9,6 +12,17 @@ from apps.embedder.app import create_app
 from apps.embedder.embedder import Embedder
 from apps.embedder.errors import EmbedderError
 from apps.embedder.model import default_model
+from apps.gateway.protocol import Connection
+
+
+class _Server(uvicorn.Server):
+    """A uvicorn server that ends as it was told to, where uvicorn's own dies by the signal."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        for one in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(one, self.handle_exit)
+        yield
 
 
 def main() -> int:
@@ -28,16 +42,20 @@ def main() -> int:
     with embedder:
         # The first run of a graph is the slowest; it is nobody's.
         embedder.embed(["ready?"], "query")
-        uvicorn.run(
-            create_app(embedder),
-            host=host,
-            port=int(port),
-            access_log=False,
-            server_header=False,
-            limit_concurrency=256,
-            timeout_keep_alive=30,
-            timeout_graceful_shutdown=10,
-        )
+        _Server(
+            uvicorn.Config(
+                create_app(embedder),
+                host=host,
+                port=int(port),
+                http=Connection,
+                ws="none",
+                lifespan="off",
+                access_log=False,
+                server_header=False,
+                timeout_keep_alive=30,
+                timeout_graceful_shutdown=10,
+            )
+        ).run()
     return 0
 
 

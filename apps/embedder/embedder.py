@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
 from apps.cpus import available_cpus
-from apps.embedder.errors import BadModel, BadText, EmbedderError
+from apps.embedder.errors import BadModel, BadText, Busy, EmbedderError
 from apps.embedder.model import GRAPH, Manifest
+from apps.embedder.runtime import onnxruntime
 from apps.embedder.tokenizer import Tokenizer, open_tokenizer
 
 Kind = Literal["query", "passage"]
@@ -29,6 +29,11 @@ class Embedded:
     vectors: F32
     tokens: NDArray[np.int32]
     cut: NDArray[np.int32]
+
+
+def is_empty(text: str) -> bool:
+    """Whether nothing of `text` can be seen: white space, and what has no width or form."""
+    return not any(one.isprintable() and not one.isspace() for one in text)
 
 
 class Embedder:
@@ -69,23 +74,28 @@ class Embedder:
         """How many tokens `text` has, special ones and prefix included; it may be too long."""
         return len(self._ids(text, kind)) + 2
 
-    def embed(self, texts: Sequence[str], kind: Kind) -> Embedded:
+    def embed(self, texts: Sequence[str], kind: Kind, timeout_s: float | None = None) -> Embedded:
         """The vectors of `texts`, in order.
 
-        A text that is too long is cut at its end. Errors: `BadText` if one has nothing but white
-        space, before anything is computed.
+        A text that is too long is cut at its end. Errors: `BadText` if one `is_empty`, before
+        anything is computed; `Busy` if the others' texts and these take longer than
+        `timeout_s`, and then what did not begin is left.
         """
         for at, text in enumerate(texts):
-            if not text.strip():
+            if is_empty(text):
                 raise BadText(f"text {at + 1} of {len(texts)} is empty; leave it out")
         found = [self._ids(text, kind) for text in texts]
         ids = [self._whole(tokens) for tokens in found]
         vectors = np.empty((len(ids), self._manifest.dimensions), np.float32)
         # The longest first, so that no thread is left alone with it at the end.
         order = sorted(range(len(ids)), key=lambda at: -len(ids[at]))
-        runs = map if len(ids) == 1 else self._pool.map
-        for at, vector in zip(order, runs(self._run, [ids[at] for at in order]), strict=True):
-            vectors[at] = vector
+        runs = self._pool.map(self._run, [ids[at] for at in order], timeout=timeout_s)
+        try:
+            for at, vector in zip(order, runs, strict=True):
+                vectors[at] = vector
+        except TimeoutError:
+            why = f"{len(ids)} texts took longer than {timeout_s:g} s; send fewer, or later"
+            raise Busy(why) from None
         if not np.isfinite(vectors).all():
             raise EmbedderError(f"{self.model} gave a vector that is no number; build it again")
         tokens = np.array([len(row) for row in ids], np.int32)

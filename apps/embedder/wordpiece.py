@@ -24,7 +24,8 @@ class WordPiece:
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
         try:
-            pieces = path.read_text("utf-8").splitlines()
+            # Of bytes, because a piece may be what else ends a line in Unicode.
+            pieces = [line.decode() for line in path.read_bytes().splitlines()]
         except (OSError, UnicodeDecodeError):
             raise BadModel(
                 f"{path}: not a vocabulary; run `python -m apps.embedder.build --out {path.parent}`"

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from apps.embedder import Embedded, Kind
+from apps.embedder import Embedded, Kind, is_empty
 
 KINDS: tuple[Kind, ...] = ("query", "passage")
 
@@ -27,7 +27,7 @@ class Wish:
         """ "" if it can be computed, else what is wrong with it."""
         if self.kind not in KINDS:
             return f"kind is {self.kind[:20]!r}; give {' or '.join(KINDS)}"
-        if not all(text.strip() for text in self.texts):
+        if any(map(is_empty, self.texts)):
             return "a text is empty; leave it out"
         return ""
 

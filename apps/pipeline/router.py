@@ -13,6 +13,11 @@ from apps.pipeline.reply import Fact, Reply
 from apps.pipeline.text import MAX_CHARS, Query, language_of
 
 _LOOKED_UP = ("insurance_balance", "lab_report", "document_question")
+_WHICH = "which_document"
+_NAME_IT = {
+    "zh": "不止一份文件有这一项；请说明是哪家公司或哪份文件",
+    "en": "several documents have this row; name the company or the document",
+}
 # The language that the packaged model was trained on.
 _MODEL_KNOWS = "en"
 
@@ -81,6 +86,8 @@ class Router:
                 reply.citations = [Citation(**citation) for citation in found["citations"]]
                 if found["not_searched"]:
                     reply.omit("documents", found["not_searched"])
+                if found["several"]:
+                    reply.omit(_WHICH, _NAME_IT[message.language])
         except Unavailable as failure:
             reply.degrade(str(failure))
             reply.text = self._render("degraded", reply)
@@ -93,6 +100,8 @@ class Router:
         """Let the model add words, but only to facts, and only in a language it knows."""
         if not reply.facts and not reply.citations:
             return
+        if any(one["what"] == _WHICH for one in reply.omitted):
+            return  # the next word is the customer's
         languages = {reply.language}
         if not reply.facts:
             languages.add(reply.citations[0].language)

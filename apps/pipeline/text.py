@@ -9,6 +9,10 @@ MAX_CHARS = 4000
 MAX_BYTES = MAX_CHARS * 4
 
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_LATIN_WORD = re.compile(r"[A-Za-zＡ-Ｚａ-ｚ]+")
+# No sentence is without one for long, and hardly a company's name has any.
+_SAID_EN = re.compile(r"\b(?:the|of|is|are|was|does|do|did|what|how|please|my|i)\b", re.IGNORECASE)
+_SAID_ZH = re.compile("[的是吗嗎呢了吧么麼什多少几幾怎请請问問我你您想把被给給]")
 _SPACE = re.compile(r"\s+")
 _KEPT_CONTROLS = "\n\t"
 
@@ -29,9 +33,12 @@ class Query:
 
 
 def language_of(text: str) -> str:
-    """ "zh" if any Han character occurs, else "en": one customer's word in Latin letters
-    does not make a Chinese sentence English, whereas English has no use for Han."""
-    return "zh" if _HAN.search(text) else "en"
+    """ "zh" or "en": a Chinese sentence may be full of Latin words, and an English one names
+    Chinese companies. What tells is the little words, then which there is more of."""
+    han = len(_HAN.findall(text))
+    if not han or (_SAID_EN.search(text) and not _SAID_ZH.search(text)):
+        return "en"
+    return "zh" if _SAID_ZH.search(text) or han >= len(_LATIN_WORD.findall(text)) else "en"
 
 
 def read_query(raw: bytes) -> Query:

@@ -24,16 +24,27 @@ class Glossary:
         edge = r"\b" if whole_words else ""
         self._found = re.compile(f"{edge}(?:{'|'.join(terms)}){edge}")
 
+    def pairs(self, text: str) -> list[tuple[str, str]]:
+        """(term, its translation) of the terms in `text`, in their order there."""
+        return [(term, self._translations[term]) for term in self._found.findall(text.lower())]
+
     def translations(self, text: str) -> list[str]:
         """The translations of the terms in `text`, in their order there, each once; at most
         `MAX_TERMS`."""
-        found = (self._translations[term] for term in self._found.findall(text.lower()))
-        return list(dict.fromkeys(found))[:MAX_TERMS]
+        return list(dict.fromkeys(other for _, other in self.pairs(text)))[:MAX_TERMS]
+
+    def terms(self) -> list[str]:
+        """All of them, in lower case."""
+        return list(self._translations)
+
+    def translation(self, term: str) -> str:
+        """What `term` itself is, in lower case; "" if it is none."""
+        return self._translations.get(term.lower(), "").lower()
 
 
 def bilingual(text: str, language: str) -> str:
     """`text` (`language` is `zh` or `en`) and, after it, its terms in the other language."""
-    return " ".join([text, *_glossary(language).translations(text)])
+    return " ".join([text, *glossary(language).translations(text)])
 
 
 def parse(lines: Sequence[str]) -> list[tuple[list[str], list[str]]]:
@@ -50,7 +61,8 @@ def parse(lines: Sequence[str]) -> list[tuple[list[str], list[str]]]:
 
 
 @cache
-def _glossary(language: str) -> Glossary:
+def glossary(language: str) -> Glossary:
+    """The terms of a language (`zh` or `en`)."""
     translations: dict[str, str] = {}
     for zh, en in parse(TERMS.read_text("utf-8").splitlines()):
         own, other = (zh, en) if language == "zh" else (en, zh)

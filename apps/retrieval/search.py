@@ -112,7 +112,9 @@ def search(connection: Connection, query: Query) -> list[Passage]:
     with connection.cursor(row_factory=class_row(_Candidate)) as cursor:
         cursor.execute(statement, {**values, "vector": Vector(vector)}, prepare=True)
         found = cursor.fetchall()
-    return [one.passage() for one in _ordered(found, query.words)[: query.limit]]
+    # The words choose among the nearest only, however many are wanted.
+    ordered = [*_ordered(found[:CANDIDATES], query.words), *found[CANDIDATES:]]
+    return [one.passage() for one in ordered[: query.limit]]
 
 
 @dataclass(frozen=True, slots=True)

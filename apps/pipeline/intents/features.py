@@ -25,6 +25,11 @@ _SIMPLIFIED = str.maketrans(
 )
 
 
+def simplified(text: str) -> str:
+    """`text` with the traditional characters above as they are written in simplified Chinese."""
+    return text.translate(_SIMPLIFIED)
+
+
 def vector(text: str, rarity: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """(buckets i64 [n] ascending, weights f32 [n] of Euclidean length 1) of `text`.
 
@@ -38,7 +43,7 @@ def vector(text: str, rarity: NDArray[np.float32]) -> tuple[NDArray[np.int64], N
 
 def grams(text: str) -> list[str]:
     """The features of `text` by name, repeated as often as they occur."""
-    plain = _DIGIT.sub("0", normalise(text).translate(_SIMPLIFIED))
+    plain = _DIGIT.sub("0", simplified(normalise(text)))
     tokens: list[str] = _TOKEN.findall(plain)
     found = [f"pair {a} {b}" for a, b in zip(["^", *tokens], [*tokens, "$"], strict=True)]
     for token in tokens:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 
 from apps.embedder.embedder import F32
 from apps.embedder.model import GRAPH, Manifest
+from apps.embedder.runtime import onnxruntime
 from apps.embedder.tokenizer import open_tokenizer
 from tests.bench.embedders.subject import Subject, serve
 

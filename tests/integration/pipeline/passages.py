@@ -33,36 +33,67 @@ MEDICAL_ZH = (
 )
 
 
+TITLES = {
+    "annual-anhe.zh": "安和健康保险股份有限公司2025年度报告",
+    "annual-beichen.zh": "北辰健康保险股份有限公司2025年度报告",
+    "annual-alder.en": "Alder Health Insurance plc Annual Report 2025",
+    "annual-beacon.en": "Beacon Health Insurance plc Annual Report 2025",
+}
+# Of each report, what its rows say in the language of its name.
+ROWS = {
+    "zh": ("资产总计", "负债合计", "净利润", "赔付率"),
+    "en": ("Total assets", "Total liabilities", "Net profit", "Loss ratio"),
+}
+
+
 def store(postgres: Any) -> None:
     """Load the four documents above as the insurer's own."""
+    _store(
+        postgres,
+        [
+            _document("terms.en", "financial", "en", TERMS_EN),
+            _document("terms.zh", "financial", "zh", TERMS_ZH),
+            _document("values.en", "medical", "en", MEDICAL_EN),
+            _document("values.zh", "medical", "zh", MEDICAL_ZH),
+        ],
+    )
+
+
+def store_reports(postgres: Any) -> None:
+    """Load four annual reports, whose rows have the same names, beside the documents above."""
+    store(postgres)
+    reports = []
+    for number, (name, title) in enumerate(TITLES.items(), start=1):
+        language = name.rpartition(".")[2]
+        rows = tuple(f"Item | 2025\n{label} | {number},234.50" for label in ROWS[language])
+        reports.append(_document(name, "financial", language, rows, title))
+    _store(postgres, reports)
+
+
+def _store(postgres: Any, documents: list[Document]) -> None:
     with (
         Embedder.open(default_model()) as embedder,
         psycopg.connect(postgres.url("loader"), autocommit=True) as connection,
     ):
-        for name, department, language, texts in (
-            ("terms.en", "financial", "en", TERMS_EN),
-            ("terms.zh", "financial", "zh", TERMS_ZH),
-            ("values.en", "medical", "en", MEDICAL_EN),
-            ("values.zh", "medical", "zh", MEDICAL_ZH),
-        ):
-            document = _document(name, department, language, texts, embedder)
+        for document in documents:
+            texts = [chunk.search_text for chunk in document.chunks]
             vectors = embedder.embed(texts, "passage").vectors
             replace(connection, document, vectors, embedder.model)
         refill(connection, embedder, questions())
 
 
 def _document(
-    name: str, department: str, language: Any, texts: tuple[str, ...], embedder: Embedder
+    name: str, department: str, language: Any, texts: tuple[str, ...], title: str = ""
 ) -> Document:
     chunks = tuple(
         Chunk(
             number=number,
             text=text,
-            search_text=text,
-            kind="text",
+            search_text=f"{title} {text}".strip(),
+            kind="table_row" if title else "text",
             boxes=(Box(number + 2, 72, 100, 523, 130),),
             section=("Terms",),
-            tokens=embedder.count(text),
+            tokens=40,
             confidence=1.0,
         )
         for number, text in enumerate(texts)
@@ -70,7 +101,7 @@ def _document(
     return Document(
         sha3=name.encode().hex().ljust(128, "0"),
         name=f"{name}.pdf",
-        title=f"Title {name}",
+        title=title or f"Title {name}",
         department=department,
         report_date=date(2026, 1, 1),
         language=language,

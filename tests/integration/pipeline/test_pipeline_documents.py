@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.pipeline.passages import store
+from tests.integration.pipeline.passages import store, store_reports
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,48 @@ def test_a_lab_report_without_documents_is_explained_by_its_values(
     assert reply["status"] == "ok"
     assert "Fasting glucose: 6.8 mmol/L, above" in reply["text"]
     assert [one["what"] for one in reply["omitted"]] == ["documents"]
+
+
+@pytest.mark.parametrize(
+    ("query", "titles"),
+    [
+        ("资产总计是多少？", ("安和", "北辰")),
+        ("总资产是多少？", ("安和", "北辰")),
+        ("去年净利闰多少？", ("安和", "北辰")),
+        ("What are the total assets?", ("Alder", "Beacon")),
+        ("What is the net proift?", ("Alder", "Beacon")),
+    ],
+)
+def test_a_figure_of_nobody_in_particular_is_shown_of_several_and_asked_back_whose(
+    pipeline: Any, postgres: Any, query: str, titles: tuple[str, ...]
+) -> None:
+    store_reports(postgres)
+    reply = pipeline.ask(query, postgres.assertion("c-1001"))
+    assert (reply["intent"], reply["status"]) == ("document_question", "ok")
+    assert [one["what"] for one in reply["omitted"]] == ["which_document"]
+    cited = [one["title"] for one in reply["citations"][:2]]
+    assert all(any(title.startswith(name) for title in cited) for name in titles)
+    assert all(title in reply["text"] for title in cited)
+    assert reply["prompt"] is None
+
+
+@pytest.mark.parametrize(
+    ("query", "document", "quote"),
+    [
+        ("安和的资产总计是多少？", "annual-anhe.zh.pdf", "资产总计 | 1,234.50"),
+        ("北辰健康保險的總資產是多少", "annual-beichen.zh.pdf", "资产总计 | 2,234.50"),
+        ("北辰２０２５年赔付率", "annual-beichen.zh.pdf", "赔付率 | 2,234.50"),
+        ("What is Beacon's net profit?", "annual-beacon.en.pdf", "Net profit | 4,234.50"),
+        ("What are the totl liabilities of 安和?", "annual-anhe.zh.pdf", "负债合计 | 1,234.50"),
+    ],
+)
+def test_a_figure_of_a_company_is_that_companys(
+    pipeline: Any, postgres: Any, query: str, document: str, quote: str
+) -> None:
+    store_reports(postgres)
+    reply = pipeline.ask(query, postgres.assertion("c-1001"))
+    assert (reply["intent"], reply["status"]) == ("document_question", "ok")
+    assert "which_document" not in [one["what"] for one in reply["omitted"]]
+    first = reply["citations"][0]
+    assert first["document"] == document
+    assert quote in first["quote"]

@@ -4,13 +4,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 import pytest
 
 from apps.embedder.build.__main__ import main
 from apps.embedder.build.packed import Packed
 from apps.embedder.errors import BadModel
 from apps.embedder.model import GRAPH, MANIFEST, TOKENIZER, default_model
+from apps.embedder.runtime import onnxruntime
 from tests.unit.embedder.built import build
 from tests.unit.embedder.tiny_packed import PIECES, expected, tiny, write
 

@@ -2,14 +2,17 @@
 
 import json
 import shutil
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from apps.embedder import BadModel, BadText, Embedder
+from apps.embedder.errors import Busy
 from apps.embedder.model import GRAPH, MANIFEST
 from tests.unit.embedder.tiny_packed import POSITIONS, expected, tiny
 
@@ -38,6 +41,45 @@ def test_many_callers_get_their_own(embedder: Embedder) -> None:
         np.testing.assert_array_equal(vectors, expected_vectors[text])
 
 
+def test_no_more_texts_are_computed_at_once_than_there_are_threads(folder: Path) -> None:
+    with Embedder.open(folder, threads=2) as embedder:
+        running, most, lock = 0, 0, threading.Lock()
+        run = embedder._run
+
+        def watched(ids: list[int]) -> Any:
+            nonlocal running, most
+            with lock:
+                running += 1
+                most = max(most, running)
+            try:
+                return run(ids)
+            finally:
+                with lock:
+                    running -= 1
+
+        embedder._run = watched  # type: ignore[method-assign]
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda text: embedder.embed([text], "query"), TEXTS * 20))
+    assert most <= 2
+
+
+def test_what_takes_too_long_is_given_up_and_what_did_not_begin_is_left(folder: Path) -> None:
+    with Embedder.open(folder, threads=1) as embedder:
+        run, go_on, begun = embedder._run, threading.Event(), []
+
+        def held(ids: list[int]) -> Any:
+            begun.append(ids)
+            assert go_on.wait(30)
+            return run(ids)
+
+        embedder._run = held  # type: ignore[method-assign]
+        with pytest.raises(Busy, match=r"20 texts took longer than 0\.05 s; send fewer, or later"):
+            embedder.embed(["a"] * 20, "query", timeout_s=0.05)
+        go_on.set()
+        assert embedder.embed(["a"], "query", timeout_s=60).tokens.tolist() == [6]
+        assert len(begun) == 2
+
+
 def test_the_prefix_of_the_kind_and_the_special_tokens_are_computed(embedder: Embedder) -> None:
     ids = embedder._tokenizer.ids("query: 资产")
     vector = embedder.embed(["资产"], "query").vectors[0]
@@ -64,7 +106,7 @@ def test_no_texts_are_no_vectors(embedder: Embedder) -> None:
     assert (found.vectors.shape, found.tokens.shape, found.cut.shape) == ((0, 384), (0,), (0,))
 
 
-@pytest.mark.parametrize("empty", ["", " ", "\u3000\n\t"])
+@pytest.mark.parametrize("empty", ["", " ", "\u3000\n\t", "\0", "\u200b\ufeff", "\u202e\ud800"])
 def test_an_empty_text_is_named(embedder: Embedder, empty: str) -> None:
     with pytest.raises(BadText, match="text 2 of 3 is empty"):
         embedder.embed(["a", empty, "b"], "passage")

@@ -92,3 +92,9 @@ def test_weights_that_are_cut_short_are_refused(tmp_path: Path) -> None:
 def test_a_folder_without_its_vocabulary_is_refused(english: Path, tmp_path: Path) -> None:
     with pytest.raises(BadModel, match=r"apps\.embedder\.build"):
         WordPiece(tmp_path / TOKENIZER, Manifest.read(english))
+
+
+def test_a_piece_may_be_what_ends_a_line_elsewhere(english: Path, tmp_path: Path) -> None:
+    vocabulary = tmp_path / TOKENIZER
+    vocabulary.write_bytes("a\n\u2028\n\x85\nb\n".encode())
+    assert WordPiece(vocabulary, Manifest.read(english)).ids("b a") == [3, 0]

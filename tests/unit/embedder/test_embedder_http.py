@@ -13,6 +13,7 @@ import pytest
 
 from apps.embedder import Embedder
 from apps.embedder.app import create_app
+from apps.embedder.errors import Busy
 from apps.embedder.order import MAX_BYTES, MAX_TEXTS
 from tests.unit.embedder.tiny_packed import POSITIONS
 
@@ -106,7 +107,7 @@ def test_more_than_it_may_do_at_once_is_told_to_come_again(embedder: Embedder) -
     class Slow:
         model = embedder.model
 
-        def embed(self, texts: Any, kind: Any) -> Any:
+        def embed(self, texts: Any, kind: Any, timeout_s: Any) -> Any:
             began.set()
             finish.wait(30)
             return embedder.embed(texts, kind)
@@ -124,6 +125,45 @@ def test_more_than_it_may_do_at_once_is_told_to_come_again(embedder: Embedder) -
     assert first.status_code == 200
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
     assert client.post(json={"input": "b"}).status_code == 200
+
+
+def test_an_answer_that_takes_too_long_is_given_up(embedder: Embedder) -> None:
+    class Late:
+        model = embedder.model
+
+        def embed(self, texts: Any, kind: Any, timeout_s: float) -> Any:
+            raise Busy(f"{len(texts)} texts took longer than {timeout_s:g} s")
+
+    reply = Client(create_app(Late(), timeout_s=3)).post(  # type: ignore[arg-type]
+        json={"input": ["a", "b"]}
+    )
+    assert (reply.status_code, reply.headers["retry-after"]) == (503, "1")
+    assert reply.json()["error"] == "2 texts took longer than 3 s"
+
+
+def test_more_bodies_than_it_has_room_for_are_told_to_come_again(embedder: Embedder) -> None:
+    app = create_app(embedder, max_received=1)
+    client = Client(app)
+
+    async def both() -> tuple[httpx.Response, httpx.Response]:
+        began, finish = asyncio.Event(), asyncio.Event()
+
+        async def slowly() -> Any:
+            began.set()
+            yield b'{"input": '
+            await finish.wait()
+            yield b'"a"}'
+
+        first = asyncio.create_task(client.ask("POST", URL, content=slowly()))
+        await began.wait()
+        await asyncio.sleep(0)
+        refused = await client.ask("POST", URL, json={"input": "b"})
+        finish.set()
+        return await first, refused
+
+    first, refused = asyncio.run(both())
+    assert (first.status_code, refused.status_code) == (200, 503)
+    assert "being received" in refused.json()["error"]
 
 
 def test_probes_and_models(client: Client, embedder: Embedder) -> None:

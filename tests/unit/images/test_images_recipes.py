@@ -33,7 +33,7 @@ def inputs(image: str) -> list[str]:
 
 def test_every_image_of_the_product_is_here() -> None:
     assert {
-        *("gateway", "loader", "network-policies", "pipeline", "postgres"),
+        *("embedder", "gateway", "loader", "network-policies", "pipeline", "postgres"),
         *("rollout", "split-dns", "tickets", "tracing"),
     } == set(NAMES)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apps.pipeline.citation import MAX_QUOTE_CHARS, citation, shortened
-from apps.pipeline.lookup import Lookup, lookups, worth_citing
+from apps.pipeline.lookup import MAX_CITED, WIDE, Chosen, Lookup, chosen, lookups, once
 from apps.retrieval.records import Customer, Facts, LabReport, LabResult
 from apps.retrieval.search import Passage
 
@@ -42,8 +42,25 @@ def passage(**more: Any) -> Passage:
 
 def test_a_document_question_is_looked_up_as_it_was_written() -> None:
     assert lookups("document_question", "Was steht in §5?", Facts(EMMA), "en") == [
-        Lookup("Was steht in §5?")
+        Lookup("Was steht in §5?", find=WIDE, cite=MAX_CITED)
     ]
+
+
+@pytest.mark.parametrize(
+    ("written", "language", "looked_up"),
+    [
+        ("２０２５年净利润", "zh", "2025年净利润"),
+        ("總資產是多少", "zh", "总资产是多少"),
+        ("Ｔｏｔａｌ assets", "en", "Total assets"),
+        ("净利闰是多少", "zh", "净利润是多少"),
+        ("What are the totl assets?", "en", "What are the total assets?"),
+    ],
+)
+def test_other_forms_and_slips_are_looked_up_as_the_documents_have_them(
+    written: str, language: str, looked_up: str
+) -> None:
+    (lookup,) = lookups("document_question", written, Facts(EMMA), language)
+    assert lookup.text == looked_up
 
 
 @pytest.mark.parametrize(
@@ -60,7 +77,7 @@ def test_what_is_out_of_range_is_looked_up_in_the_medical_documents(
     results += [result("hdl", "HDL", "low")]
     records = Facts(EMMA, report=LabReport("Lab", date(2026, 1, 1), tuple(results)))
     found = lookups("lab_report", "explain", records, language)
-    assert found == [Lookup(text, ("medical",), limit=1) for text in texts]
+    assert found == [Lookup(text, ("medical",), find=1, cite=1) for text in texts]
 
 
 @pytest.mark.parametrize("intent", ["insurance_balance", "lab_report", "complaint", "other"])
@@ -68,10 +85,18 @@ def test_without_a_report_nothing_is_looked_up(intent: str) -> None:
     assert lookups(intent, "explain", Facts(EMMA), "en") == []
 
 
-def test_a_passage_found_twice_is_cited_once_and_a_far_one_not_at_all() -> None:
-    near, again, far = passage(chunk=1), passage(chunk=1, score=0.4), passage(chunk=2, score=0.1)
-    assert [one.chunk for one in worth_citing([near, again, far], 0.25)] == [1]
-    assert [one.chunk for one in worth_citing([passage(score=float("nan"))], 0.25)] == []
+def test_a_passage_found_twice_is_cited_once() -> None:
+    assert [one.chunk for one in once([passage(chunk=1), passage(chunk=2), passage(chunk=1)])] == [
+        *(1, 2)
+    ]
+
+
+def test_a_far_passage_is_not_cited_and_of_the_near_ones_the_first() -> None:
+    lookup = Lookup("What does the contract say about dogs?", cite=2)
+    scores = (0.3, 0.24, 0.9, float("nan"))
+    found = [passage(chunk=at, score=score) for at, score in enumerate(scores)]
+    assert chosen(lookup, "en", found, 0.25) == Chosen([found[0]])
+    assert chosen(lookup, "en", found[3:], 0.25) == Chosen([])
 
 
 def test_a_citation_says_document_page_and_place() -> None:

@@ -36,6 +36,7 @@ def test_one_call_a_kind_and_to_each_its_own() -> None:
     ("wish", "why"),
     [
         (Wish(("a", "\u3000\n"), "query"), "empty"),
+        (Wish(("a", "\u200b"), "query"), "empty"),
         (Wish(("a",), "passage and query"), "query or passage"),
         (Wish(("a",), ""), "query or passage"),
     ],

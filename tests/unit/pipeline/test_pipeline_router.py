@@ -52,12 +52,14 @@ class Models:
         down: str = "",
         citations: list[Citation] | None = None,
         not_searched: str = "",
+        several: bool = False,
     ) -> None:
         self.intent = intent
         self.found = {
             "facts": [fact.__dict__ for fact in facts or []],
             "citations": [one.json() for one in citations or []],
             "not_searched": not_searched,
+            "several": several,
         }
         self.down = down
         self.calls: list[tuple[str, dict[str, str | bytes]]] = []
@@ -242,3 +244,19 @@ def test_the_json_has_every_promised_field(router: Router) -> None:
         "value": "2026-10-20",
         "unit": "",
     }
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [("What are the total assets?", "name the company"), ("资产总计是多少", "请说明公司")],
+)
+def test_whose_row_is_asked_back_and_the_model_adds_nothing(
+    router: Router, query: str, words: str
+) -> None:
+    other = replace(CITED, document="other.pdf", title="Other report")
+    reply = ask(router, Models("document_question", citations=[CITED, other], several=True), query)
+    assert [one["what"] for one in reply.omitted] == ["which_document"]
+    assert words in reply.text
+    assert "Policy terms" in reply.text
+    assert "Other report" in reply.text
+    assert (reply.status, reply.prompt) == ("ok", None)

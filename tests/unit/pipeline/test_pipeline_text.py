@@ -1,4 +1,4 @@
-"""What customers write becomes safe text, and its language is told by its script."""
+"""What customers write becomes safe text, and its language is told by its script and its words."""
 
 import pytest
 
@@ -11,14 +11,23 @@ from apps.pipeline.text import MAX_CHARS, language_of, normalise, read_query
         ("我的余额", "zh"),
         ("my balance", "en"),
         ("帮我查 balance", "zh"),
-        ("Does 王芳 have a report?", "zh"),
+        ("Does 王芳 have a report?", "en"),
+        ("How many branches does 北辰健康保险 have?", "en"),
+        ("What is the total equity of 安和 in 2025?", "en"),
+        ("My policy says 等待期, what does it mean?", "en"),
+        ("Alder Health Insurance plc有多少员工？", "zh"),
+        ("what is 免赔额的意思", "zh"),
+        ("安和健康保险 net profit", "zh"),
+        ("Beacon Cobalt Alder 年报", "en"),
         ("12345", "en"),
         ("", "en"),
         ("𠀀", "zh"),
         ("Ünïcödé", "en"),
     ],
 )
-def test_any_han_character_makes_it_chinese(text: str, language: str) -> None:
+def test_the_little_words_make_the_language_and_then_what_there_is_more_of(
+    text: str, language: str
+) -> None:
     assert language_of(text) == language
 
 

@@ -8,16 +8,13 @@ from typing import Any
 from apps.pipeline.citation import citation
 from apps.pipeline.customer import facts_of
 from apps.pipeline.failure import Unavailable
-from apps.pipeline.lookup import Lookup, lookups, worth_citing
+from apps.pipeline.lookup import LEAST_SCORE, Chosen, Lookup, chosen, lookups, once
 from apps.pipeline.triton import JsonModel, embed
 from apps.retrieval.facts import NotAllowed, facts
 from apps.retrieval.glossary import bilingual
 from apps.retrieval.pool import Pool, TryLater
-from apps.retrieval.search import NotReady, Passage, Query, search
+from apps.retrieval.search import NotReady, Query, search
 
-# A cosine of centred vectors. Every answer to the questions that are for choosing had 0.305 or
-# more; of 30 questions about other things, 28 had nothing above 0.30.
-LEAST_SCORE = 0.3
 _NO_DATABASE = "the customer database does not answer"
 
 
@@ -34,7 +31,8 @@ class TritonPythonModel(JsonModel):
 
     def reply(self, request_id: str, *values: bytes) -> Mapping[str, Any]:
         """{"facts": [the fields of a Fact], "citations": [the fields of a Citation],
-        "not_searched": "" or why the documents were not searched}."""
+        "not_searched": "" or why the documents were not searched, "several": whether the
+        citations are one row of several documents, and others may have it, too}."""
         assertion, intent, language, text = (value.decode("utf-8", "replace") for value in values)
         if not assertion:
             raise Unavailable("nobody is asking")
@@ -47,18 +45,23 @@ class TritonPythonModel(JsonModel):
         known = [fact.__dict__ for fact in facts_of(records, language)]
         wanted = lookups(intent, text, records, language)
         try:
-            found, why = self._passages(wanted, assertion, language, request_id), ""
+            found, why = self._found(wanted, assertion, language, request_id), ""
         except (Unavailable, NotReady) as failure:
             # Facts without a citation are still an answer; a document question has nothing else.
             if not known and isinstance(failure, Unavailable):
                 raise
             found, why = [], str(failure)
-        cited = [citation(one).json() for one in worth_citing(found, LEAST_SCORE)]
-        return {"facts": known, "citations": cited, "not_searched": why}
+        passages = once(passage for one in found for passage in one.passages)
+        return {
+            "facts": known,
+            "citations": [citation(one).json() for one in passages],
+            "not_searched": why,
+            "several": any(one.several for one in found),
+        }
 
-    def _passages(
+    def _found(
         self, wanted: list[Lookup], assertion: str, language: str, request_id: str
-    ) -> list[Passage]:
+    ) -> list[Chosen]:
         # First all the vectors, so that no connection is held while the model computes.
         queries = [
             Query(
@@ -67,7 +70,7 @@ class TritonPythonModel(JsonModel):
                 language,
                 words,
                 departments=one.departments,
-                limit=one.limit,
+                limit=one.find,
             )
             for one in wanted
             for words in [bilingual(one.text, language)]
@@ -76,9 +79,13 @@ class TritonPythonModel(JsonModel):
             return []
         try:
             with self._pool.transaction(assertion) as connection:
-                return [passage for query in queries for passage in search(connection, query)]
+                found = [search(connection, query) for query in queries]
         except TryLater:
             raise Unavailable(_NO_DATABASE) from None
+        return [
+            chosen(one, language, passages, LEAST_SCORE)
+            for one, passages in zip(wanted, found, strict=True)
+        ]
 
     def finalize(self) -> None:
         """Called by Triton before it ends the process."""
