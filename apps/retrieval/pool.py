@@ -1,8 +1,5 @@
 """A bounded pool of PostgreSQL connections in which nothing waits past its deadline."""
 
-import os
-import socket
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -10,13 +7,33 @@ from types import TracebackType
 
 import psycopg
 from psycopg import IsolationLevel
+from psycopg.abc import PQGen, RV
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 Connection = psycopg.Connection[tuple[object, ...]]
 
+# The assertion is always set, so that what an earlier user of the connection set is gone.
+_BEGIN = "SELECT set_config('switchyard.assertion', %s, true)"
+
 
 class TryLater(Exception):
     """The database cannot answer now (lost, stopped, too slow or too busy); nothing was done."""
+
+
+class _Bounded(psycopg.Connection[tuple[object, ...]]):
+    """A connection that is given up at `deadline` (of time.monotonic): a stopped server would be
+    waited for for ever, and its own statement_timeout is stopped with it."""
+
+    deadline = float("inf")
+
+    def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
+        left = max(self.deadline - time.monotonic(), 0)
+        try:
+            return super().wait(gen, interval, left if timeout is None else min(left, timeout))
+        except psycopg.OperationalError:
+            if time.monotonic() >= self.deadline:
+                self.close()  # what it would say later belongs to nobody
+            raise
 
 
 class Pool:
@@ -32,8 +49,9 @@ class Pool:
     ) -> None:
         self._deadline_s = deadline_s
         self._read_only = read_only
-        self._pool: ConnectionPool[Connection] = ConnectionPool(
+        self._pool: ConnectionPool[_Bounded] = ConnectionPool(
             url,
+            connection_class=_Bounded,
             # All from the start: in a burst, connecting would be the slowest part of it.
             min_size=size,
             max_size=size,
@@ -80,7 +98,7 @@ class Pool:
         itself, or of its SQL, rolls back and passes through.
         """
         deadline = time.monotonic() + self._deadline_s
-        connection, limit = self._begin(assertion, deadline)
+        connection = self._begin(assertion, deadline)
         try:
             yield connection
             connection.commit()
@@ -91,34 +109,28 @@ class Pool:
         finally:
             with suppress(psycopg.Error):
                 connection.rollback()  # does nothing after the commit
-            # The limit holds for the roll-back too, so it ends last.
             self._pool.putconn(connection)
-            limit.end()
 
     def ask(self) -> None:
         """Run one real query, for a probe; raises `TryLater`."""
         with self.transaction() as connection:
             connection.execute("SELECT 1")
 
-    def _begin(self, assertion: str, deadline: float) -> "tuple[Connection, _Limit]":
+    def _begin(self, assertion: str, deadline: float) -> _Bounded:
         """Take a connection and begin; one that the server has since closed is replaced."""
         while True:
             connection = self._take(deadline)
-            limit = _Limit(connection, deadline)
+            connection.deadline = deadline
             try:
-                # Always set, so that what an earlier user of the connection set is gone.
-                connection.execute(
-                    "SELECT set_config('switchyard.assertion', %s, true)", (assertion,)
-                )
+                connection.execute(_BEGIN, (assertion,), prepare=True)
             except psycopg.Error as error:
                 self._pool.putconn(connection)
-                limit.end()
                 if time.monotonic() >= deadline or not connection.closed:
                     raise TryLater(_line(error)) from None
             else:
-                return connection, limit
+                return connection
 
-    def _take(self, deadline: float) -> Connection:
+    def _take(self, deadline: float) -> _Bounded:
         try:
             return self._pool.getconn(timeout=max(deadline - time.monotonic(), 0.001))
         except TooManyRequests:
@@ -128,30 +140,10 @@ class Pool:
         except PoolClosed:
             raise TryLater("the database pool is closed") from None
 
-    def _configure(self, connection: Connection) -> None:
+    def _configure(self, connection: _Bounded) -> None:
         if self._read_only:
             connection.read_only = True
             connection.isolation_level = IsolationLevel.REPEATABLE_READ
-
-
-class _Limit:
-    """Cuts a connection's socket at `deadline`: a stopped server would be waited for for ever,
-    and its own statement_timeout is stopped with it."""
-
-    def __init__(self, connection: Connection, deadline: float) -> None:
-        # A duplicate, so that the number cannot come to mean another socket meanwhile.
-        self._socket = socket.socket(fileno=os.dup(connection.fileno()))
-        self._timer = threading.Timer(max(deadline - time.monotonic(), 0), self._cut)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def end(self) -> None:
-        self._timer.cancel()
-        self._socket.close()
-
-    def _cut(self) -> None:
-        with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
 
 
 def _line(error: psycopg.Error) -> str:
