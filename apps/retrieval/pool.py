@@ -1,19 +1,25 @@
 """A bounded pool of PostgreSQL connections in which nothing waits past its deadline."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import TracebackType
+from typing import Any
 
 import psycopg
-from psycopg import IsolationLevel
-from psycopg.abc import PQGen, RV
+from psycopg.abc import RV, PQGen
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 Connection = psycopg.Connection[tuple[object, ...]]
 
-# The assertion is always set, so that what an earlier user of the connection set is gone.
-_BEGIN = "SELECT set_config('switchyard.assertion', %s, true)"
+Statement = tuple[bytes, Mapping[str, Any]]
+"""SQL and its parameters."""
+
+_READ_ONLY = (
+    " -c default_transaction_read_only=on -c default_transaction_isolation=repeatable\\ read"
+)
+# Always set, so that what an earlier user of the connection set is gone.
+_ASSERT = "SELECT set_config('switchyard.assertion', %s, true)"
 
 
 class TryLater(Exception):
@@ -48,7 +54,6 @@ class Pool:
         self, url: str, *, size: int = 4, deadline_s: float = 2.0, read_only: bool = False
     ) -> None:
         self._deadline_s = deadline_s
-        self._read_only = read_only
         self._pool: ConnectionPool[_Bounded] = ConnectionPool(
             url,
             connection_class=_Bounded,
@@ -61,11 +66,12 @@ class Pool:
             # attempts grow to minutes.
             reconnect_timeout=deadline_s,
             num_workers=2,
-            configure=self._configure,
             kwargs={
+                "autocommit": True,
                 "connect_timeout": 2,
                 "tcp_user_timeout": int(deadline_s * 1000),
-                "options": f"-c statement_timeout={int(deadline_s * 1000)}",
+                "options": f"-c statement_timeout={int(deadline_s * 1000)}"
+                + (_READ_ONLY if read_only else ""),
             },
             open=False,
         )
@@ -111,6 +117,28 @@ class Pool:
                 connection.rollback()  # does nothing after the commit
             self._pool.putconn(connection)
 
+    def read(self, assertion: str, *statements: Statement) -> list[tuple[Any, ...]]:
+        """The rows of the last of `statements`, which run in one transaction for `assertion`.
+
+        They are sent and answered in one round trip, which needs no BEGIN and no COMMIT: what
+        comes in one pipeline is one transaction. Sent again on another connection if the server
+        has closed this one, so they must only read. Raises `TryLater`.
+        """
+        deadline = time.monotonic() + self._deadline_s
+        while True:
+            connection = self._take(deadline)
+            try:
+                with connection.pipeline():
+                    connection.execute(_ASSERT, (assertion,), prepare=True)
+                    for text, values in statements:
+                        cursor = connection.execute(text, values, prepare=True)
+                return cursor.fetchall()
+            except psycopg.OperationalError as error:
+                if time.monotonic() >= deadline or not connection.closed:
+                    raise TryLater(_line(error)) from None
+            finally:
+                self._pool.putconn(connection)
+
     def ask(self) -> None:
         """Run one real query, for a probe; raises `TryLater`."""
         with self.transaction() as connection:
@@ -120,9 +148,9 @@ class Pool:
         """Take a connection and begin; one that the server has since closed is replaced."""
         while True:
             connection = self._take(deadline)
-            connection.deadline = deadline
             try:
-                connection.execute(_BEGIN, (assertion,), prepare=True)
+                connection.execute("BEGIN")
+                connection.execute(_ASSERT, (assertion,), prepare=True)
             except psycopg.Error as error:
                 self._pool.putconn(connection)
                 if time.monotonic() >= deadline or not connection.closed:
@@ -132,18 +160,15 @@ class Pool:
 
     def _take(self, deadline: float) -> _Bounded:
         try:
-            return self._pool.getconn(timeout=max(deadline - time.monotonic(), 0.001))
+            connection = self._pool.getconn(timeout=max(deadline - time.monotonic(), 0.001))
         except TooManyRequests:
             raise TryLater("too many wait for a database connection") from None
         except PoolTimeout:
             raise TryLater("no database connection became free in time") from None
         except PoolClosed:
             raise TryLater("the database pool is closed") from None
-
-    def _configure(self, connection: _Bounded) -> None:
-        if self._read_only:
-            connection.read_only = True
-            connection.isolation_level = IsolationLevel.REPEATABLE_READ
+        connection.deadline = deadline
+        return connection
 
 
 def _line(error: psycopg.Error) -> str:

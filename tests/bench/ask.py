@@ -94,8 +94,7 @@ def ways(pool: Pool, assertion: str, model: str) -> Iterator[tuple[str, Callable
 
     def query(one: Asked, words: str) -> Found:
         wanted = Query(one.vector, model, one.question.language, words, limit=DEPTH)
-        with pool.transaction(assertion) as connection:
-            return [(passage.document, passage.text) for passage in search(connection, wanted)]
+        return [(passage.document, passage.text) for passage in search(pool, assertion, wanted)]
 
     with pool.transaction(assertion) as connection:
         rows = connection.execute(

@@ -133,8 +133,8 @@ def show(corpus: Corpus, scores: dict[str, dict[str, Score]], filled: Filled) ->
 
 def calibrate(database: Server, corpus: Corpus, mean: F32) -> dict[str, float]:
     """Print what each setting is worth; give the delay at 100 questions a second."""
-    calibration.graph(database.assistant, database.key, corpus)
-    calibration.lists(database.superuser, database.assistant, database.key, corpus)
+    calibration.graph(database.assistant, database.key, corpus, mean)
+    calibration.lists(database.superuser, database.assistant, database.key, corpus, mean)
     loaded = calibration.under_load(database.assistant, database.key, corpus, mean)
     return {f"{name}_at_100_per_s": round(value, 1) for name, value in loaded.items()}
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import numpy as np
 import psycopg
 
-from apps.retrieval.vector import F32, Vector, register
+from apps.retrieval.vector import F32, Vector
 from tests.bench.search.corpus import DIMENSIONS, DOCUMENT, FIRST_DAY, UPLOADED, Corpus
 
 MODEL = "bench@1"
@@ -28,7 +28,6 @@ class Filled:
 def fill(url: str, corpus: Corpus, mean: F32) -> Filled:
     """Store the corpus as the superuser of `url`, with `mean` as the mean of English."""
     with psycopg.connect(url, autocommit=True) as connection:
-        register(connection)
         connection.execute("SET statement_timeout = 0")
         connection.execute("DROP INDEX documents.vectors_near_a, documents.vectors_near_b")
         begun = time.perf_counter()

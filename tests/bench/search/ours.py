@@ -47,8 +47,7 @@ def ways(corpus: Corpus, threads: int) -> dict[str, Ask]:
         # The corpus' questions are centred already; the search takes the mean off again.
         text = query(question + mean, wanted)
         assertion = sign(key, "c-1002", "bench", int(time.time()) + 600)
-        with pool.transaction(assertion) as connection:
-            return [one.chunk - 1 for one in search(connection, text)]
+        return [one.chunk - 1 for one in search(pool, assertion, text)]
 
     return {"ours": ask}
 

@@ -72,13 +72,11 @@ class TritonPythonModel(JsonModel):
             for one in wanted
             for words in [bilingual(one.text, language)]
         ]
-        if not queries:
-            return []
         try:
-            with self._pool.transaction(assertion) as connection:
-                return [passage for query in queries for passage in search(connection, query)]
+            found = [search(self._pool, assertion, query) for query in queries]
         except TryLater:
             raise Unavailable(_NO_DATABASE) from None
+        return [passage for passages in found for passage in passages]
 
     def finalize(self) -> None:
         """Called by Triton before it ends the process."""
