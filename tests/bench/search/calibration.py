@@ -74,7 +74,10 @@ def under_load(url: str, key: bytes, corpus: Corpus, mean: F32) -> dict[str, flo
             return (time.perf_counter() - due) * 1e3
 
         spent = list(callers.map(ask, range(RATE * SECONDS)))
-    return {"p50_ms": float(np.percentile(spent, 50)), "p95_ms": float(np.percentile(spent, 95))}
+    return {
+        f"p{part}_ms_at_{RATE}_per_s": round(float(np.percentile(spent, part)), 1)
+        for part in (50, 95)
+    }
 
 
 def _line(
