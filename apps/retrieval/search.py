@@ -140,8 +140,9 @@ def _found(query: Query, rows: list[tuple[Any, ...]]) -> _Found:
         raise NotReady(f"no vectors of {query.model} are ready; load documents with it")
     if length < NOWHERE:
         raise BadQuery("the question's vector is the middle of its language; it asks for nothing")
+    # The columns of a Passage are in the order of its fields: its chunk and its score come first.
     rows = [row for row in rows if row[4] is not None]
-    # The columns of a Passage are in the order of its fields.
+    rows.sort(key=lambda row: (-row[5], row[4]))
     passages = [Passage(*row[4:]) for row in rows]
     return _Found(COLUMNS[slot], passing, passages, [row[3] for row in rows])
 

@@ -47,7 +47,7 @@ SELECT count(*) FROM (
 """
 
 # The direction of q - (mean + asked) / 2; see apps/retrieval/centring.py. Then what is near, and
-# last, of a handful of rows, what they are. One row comes even if there is no passage.
+# last, of a handful of rows, what they are, in no order. One row comes even if there is no passage.
 _SEARCH: LiteralString = """
 WITH question AS MATERIALIZED (
   SELECT q.slot, pgvector.l2_normalize(q.vector) AS vector,
@@ -69,7 +69,6 @@ SELECT q.slot, q.length, (SELECT count(*) FROM near) AS passing, c.search_text,
     JOIN documents.chunks AS c ON c.id = n.chunk
     JOIN documents.documents AS d ON d.id = c.document
   ) ON true
- ORDER BY n.distance, n.chunk
 """
 
 _COMPARED: LiteralString = """
@@ -118,7 +117,7 @@ def compared(conditions: Conditions, limit: int, most: int) -> bytes:
 
     Rows are the model's slot (None if it is not ready), the length of the question's vector
     without what its language has in common, how many were compared, the passage's search text,
-    and the fields of a Passage; one row without a passage if there is none.
+    and the fields of a Passage, in no order; one row without a passage if there is none.
     """
     near = _part(_COMPARED, conditions=_all(conditions), most=sql.Literal(most))
     return _text(_SEARCH, near=near, limit=sql.Literal(limit))
