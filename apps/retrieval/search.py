@@ -121,7 +121,10 @@ def search(pool: Pool, assertion: str, query: Query) -> list[Passage]:
         # A graph's own order is loose, so the last of what is wanted may come late.
         limit = max(limit, CANDIDATES)
         rows = ask(statement.GRAPH, statement.walked(found.column, conditions, limit))
-    return _ordered(_found(query, rows), query)
+    again = _found(query, rows)
+    if again.column != found.column:
+        raise NotReady(f"the vectors of {query.model} moved to another column; ask again")
+    return _ordered(again, query)
 
 
 @dataclass(frozen=True, slots=True)

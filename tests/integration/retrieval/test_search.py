@@ -176,6 +176,24 @@ def test_the_way_is_chosen_by_how_many_rows_pass(
     assert [first for (first, _), _ in asked] == [made(one) for one in settings[way]]
 
 
+@pytest.mark.parametrize("many", [10, 5_000])
+def test_vectors_that_move_to_the_other_column_meanwhile_are_not_mistaken(
+    loader: Any, find: Search, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    store_near_and_far(loader)
+    monkeypatch.setattr("apps.retrieval.search.FEW", 5)
+    monkeypatch.setattr("apps.retrieval.search.MANY", many)
+
+    def read(pool: Pool, assertion: str, *statements: Any) -> Any:
+        rows = READ(pool, assertion, *statements)
+        loader.execute("UPDATE documents.spaces SET slot = 'b'")
+        return rows
+
+    monkeypatch.setattr(Pool, "read", read)
+    with pytest.raises(NotReady, match="moved to another column; ask again"):
+        find(direction(0), departments=("financial",))
+
+
 @pytest.mark.parametrize(
     ("settings", "text", "index"),
     [
