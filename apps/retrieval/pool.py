@@ -3,23 +3,23 @@
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from types import TracebackType
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
+from psycopg import sql
 from psycopg.abc import RV, PQGen
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 Connection = psycopg.Connection[tuple[object, ...]]
 
-Statement = tuple[bytes, Mapping[str, Any]]
-"""SQL and its parameters."""
+Settings = Mapping[LiteralString, str]
+"""Of one transaction: {name: value}."""
 
 _READ_ONLY = (
     " -c default_transaction_read_only=on -c default_transaction_isolation=repeatable\\ read"
 )
-# Always set, so that what an earlier user of the connection set is gone.
-_ASSERT = "SELECT set_config('switchyard.assertion', %s, true)"
 
 
 class TryLater(Exception):
@@ -117,21 +117,28 @@ class Pool:
                 connection.rollback()  # does nothing after the commit
             self._pool.putconn(connection)
 
-    def read(self, assertion: str, *statements: Statement) -> list[tuple[Any, ...]]:
-        """The rows of the last of `statements`, which run in one transaction for `assertion`.
+    def read(
+        self,
+        assertion: str,
+        text: bytes,
+        values: Mapping[str, Any],
+        settings: Settings | None = None,
+    ) -> list[tuple[Any, ...]]:
+        """The rows of the query `text` with its parameters `values`, in a transaction of its own
+        that acts for `assertion`, under `settings`.
 
-        They are sent and answered in one round trip, which needs no BEGIN and no COMMIT: what
-        comes in one pipeline is one transaction. Sent again on another connection if the server
-        has closed this one, so they must only read. Raises `TryLater`.
+        It is one round trip, without BEGIN and COMMIT: what comes in one pipeline is one
+        transaction. Asked again on another connection if the server has closed this one, so it
+        must only read. Raises `TryLater`; an error of its SQL passes through.
         """
+        begin = _opening(tuple((settings or {}).items()))
         deadline = time.monotonic() + self._deadline_s
         while True:
             connection = self._take(deadline)
             try:
                 with connection.pipeline():
-                    connection.execute(_ASSERT, (assertion,), prepare=True)
-                    for text, values in statements:
-                        cursor = connection.execute(text, values, prepare=True)
+                    connection.execute(begin, (assertion,), prepare=True)
+                    cursor = connection.execute(text, values, prepare=True)
                 return cursor.fetchall()
             except psycopg.OperationalError as error:
                 if time.monotonic() >= deadline or not connection.closed:
@@ -150,7 +157,7 @@ class Pool:
             connection = self._take(deadline)
             try:
                 connection.execute("BEGIN")
-                connection.execute(_ASSERT, (assertion,), prepare=True)
+                connection.execute(_opening(()), (assertion,), prepare=True)
             except psycopg.Error as error:
                 self._pool.putconn(connection)
                 if time.monotonic() >= deadline or not connection.closed:
@@ -169,6 +176,18 @@ class Pool:
             raise TryLater("the database pool is closed") from None
         connection.deadline = deadline
         return connection
+
+
+@cache
+def _opening(settings: tuple[tuple[LiteralString, str], ...]) -> bytes:
+    """What each transaction does first. Parameter: the assertion, which is always set, so that
+    what an earlier user of the connection set is gone."""
+    each = [
+        sql.SQL("set_config({}, {}, true)").format(sql.Literal(name), sql.Literal(value))
+        for name, value in settings
+    ]
+    who = sql.SQL("set_config('switchyard.assertion', %s, true)")
+    return (sql.SQL("SELECT ") + sql.SQL(", ").join([who, *each])).as_bytes()
 
 
 def _line(error: psycopg.Error) -> str:

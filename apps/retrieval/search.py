@@ -10,7 +10,7 @@ from datetime import date
 from typing import Any, LiteralString
 
 from apps.retrieval import statement
-from apps.retrieval.pool import Pool
+from apps.retrieval.pool import Pool, Settings
 from apps.retrieval.space import COLUMNS, DIMENSIONS
 from apps.retrieval.statement import FEW, MANY, Conditions
 from apps.retrieval.terms import shared
@@ -108,8 +108,8 @@ def search(pool: Pool, assertion: str, query: Query) -> list[Passage]:
     # The words of a question choose among more than are wanted.
     limit = max(query.limit, CANDIDATES) if query.words else query.limit
 
-    def ask(settings: statement.Settings, text: bytes) -> list[tuple[Any, ...]]:
-        return pool.read(assertion, (statement.made(settings), {}), (text, values))
+    def ask(settings: Settings, text: bytes) -> list[tuple[Any, ...]]:
+        return pool.read(assertion, text, values, settings)
 
     found = _found(query, ask(statement.FEW_ROWS, statement.compared(conditions, limit, FEW)))
     if found.passing <= FEW:

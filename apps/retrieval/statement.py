@@ -13,13 +13,13 @@ from typing import LiteralString
 
 from psycopg import sql
 
+from apps.retrieval.pool import Settings
+
 FEW = 500
 MANY = 5_000
 
-Settings = dict[LiteralString, str]
-"""Of one transaction. The way is chosen here, so no plan is made for each question's values."""
-
-# What stops at a limit may stop early, which only an index scan does.
+# The way is chosen here, so no plan is made for each question's values. What stops at a limit may
+# stop early, which only an index scan does.
 FEW_ROWS: Settings = {
     "plan_cache_mode": "force_generic_plan",
     "enable_seqscan": "off",
@@ -88,20 +88,6 @@ _WALKED: LiteralString = """
    ORDER BY v.{column} OPERATOR(pgvector.<=>) (SELECT vector FROM question)
    LIMIT {limit}
 """
-
-
-def made(settings: Settings) -> bytes:
-    """Make the settings for this transaction only."""
-    return _made(tuple(settings.items()))
-
-
-@cache
-def _made(settings: tuple[tuple[LiteralString, str], ...]) -> bytes:
-    each = [
-        sql.SQL("set_config({}, {}, true)").format(sql.Literal(name), sql.Literal(value))
-        for name, value in settings
-    ]
-    return (sql.SQL("SELECT ") + sql.SQL(", ").join(each)).as_bytes()
 
 
 @cache

@@ -17,7 +17,7 @@ from psycopg import sql
 
 from apps.retrieval import statement
 from apps.retrieval.assertion import sign
-from apps.retrieval.pool import Pool
+from apps.retrieval.pool import Pool, Settings
 from apps.retrieval.search import filters, search
 from apps.retrieval.vector import F32, Vector
 from tests.bench.progress import say
@@ -46,7 +46,7 @@ def lists(superuser: str, url: str, key: bytes, corpus: Corpus, mean: F32) -> No
     for count in sorted({max(usual, 10), max(round(sqrt(rows)), 10)}):
         with _ivfflat(superuser, count):
             for probes in (round(sqrt(count)), 2 * round(sqrt(count)), 4 * round(sqrt(count))):
-                settings: statement.Settings = {
+                settings: Settings = {
                     "ivfflat.probes": str(probes),
                     "ivfflat.iterative_scan": "relaxed_order",
                 }
@@ -80,13 +80,11 @@ def under_load(url: str, key: bytes, corpus: Corpus, mean: F32) -> dict[str, flo
     }
 
 
-def _line(
-    name: str, url: str, key: bytes, corpus: Corpus, mean: F32, settings: statement.Settings
-) -> None:
+def _line(name: str, url: str, key: bytes, corpus: Corpus, mean: F32, settings: Settings) -> None:
     wanted = FILTERS["50"]
     questions = corpus.questions[:QUESTIONS]
     assertion = sign(key, "c-1002", "bench", int(time.time()) + 600)
-    made = statement.made({**statement.GRAPH, **settings}), {}
+    settings = {**statement.GRAPH, **settings}
     spent, found = [], []
     with Pool(url, size=1, deadline_s=60, read_only=True) as pool:
         pool.ask()
@@ -95,7 +93,7 @@ def _line(
             text = statement.walked("embedding_a", conditions, 4 * NEAREST)
             values |= {"model": MODEL, "language": "en", "vector": Vector(question + mean)}
             begun = time.perf_counter()
-            rows = pool.read(assertion, made, (text, values))
+            rows = pool.read(assertion, text, values, settings)
             spent.append((time.perf_counter() - begun) * 1e3)
             found.append([int(row[4]) - 1 for row in rows][:NEAREST])
     right = recall(found, corpus.truth(wanted, questions))

@@ -13,7 +13,7 @@ import numpy as np
 
 from apps.retrieval.pool import Pool
 from apps.retrieval.search import Query, search
-from apps.retrieval.statement import FEW_ROWS, made
+from apps.retrieval.statement import FEW_ROWS
 from tests.bench.search.corpus import NEAREST, Corpus, Wanted
 from tests.bench.search.database import MODEL
 from tests.bench.search.serve import Ask, Found, serve
@@ -50,7 +50,7 @@ def ways(corpus: Corpus, threads: int) -> dict[str, Ask]:
         return [(one.chunk - 1, one.text, one.boxes) for one in found]
 
     def floor(assertion: str, question: Any, wanted: Wanted) -> list[Found]:
-        pool.read(assertion, (made(FEW_ROWS), {}), (b"SELECT 1", {}))
+        pool.read(assertion, b"SELECT 1", {}, FEW_ROWS)
         return []
 
     return {"ours": ask, "our floor": floor}

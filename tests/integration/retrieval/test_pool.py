@@ -103,18 +103,17 @@ def test_a_read_only_pool_reads_one_snapshot_and_refuses_writes(postgres: Any) -
         assert row == ("repeatable read",)
 
 
-def test_what_is_read_together_is_one_transaction_of_one_snapshot(postgres: Any) -> None:
+def test_what_is_read_is_read_in_a_transaction_of_its_own(postgres: Any) -> None:
     about = (
         b"SELECT identity.customer(), current_setting('transaction_isolation'),"
         b" current_setting('work_mem'), transaction_timestamp()"
     )
-    alone = (b"SELECT set_config('work_mem', '3MB', true)", {})
     with Pool(postgres.url("assistant"), size=1, read_only=True) as pool:
         [(who, isolation, memory, begun)] = pool.read(
-            postgres.assertion("c-1001"), alone, (about, {})
+            postgres.assertion("c-1001"), about, {}, {"work_mem": "3MB"}
         )
         assert (who, isolation, memory) == ("c-1001", "repeatable read", "3MB")
-        [(who, _, memory, later)] = pool.read("", (about, {}))
+        [(who, _, memory, later)] = pool.read("", about, {})
         assert who is None
         assert memory != "3MB"
         assert later > begun
@@ -122,22 +121,20 @@ def test_what_is_read_together_is_one_transaction_of_one_snapshot(postgres: Any)
 
 def test_an_error_of_what_is_read_passes_through(postgres: Any) -> None:
     with Pool(postgres.url("assistant"), size=1, read_only=True) as pool:
-        for statements in (
-            [(b"SELECT 1/0", {})],
-            [(b"SELECT 1/%(by)s::int", {"by": 0}), (b"SELECT 1", {})],
-        ):
-            with pytest.raises(psycopg.errors.DivisionByZero):
-                pool.read("", *statements)
-        assert pool.read("", (b"SELECT 1", {})) == [(1,)]
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            pool.read("", b"SELECT 1/%(by)s::int", {"by": 0})
+        with pytest.raises(psycopg.errors.InvalidParameterValue):
+            pool.read("", b"SELECT 1", {}, {"enable_sort": "perhaps"})
+        assert pool.read("", b"SELECT 1", {}) == [(1,)]
 
 
 def test_reading_ends_at_the_deadline(postgres: Any) -> None:
     with Pool(postgres.url("assistant"), size=1, deadline_s=DEADLINE_S, read_only=True) as pool:
         start = time.monotonic()
         with pytest.raises(TryLater):
-            pool.read("", (b"SELECT pg_sleep(30)", {}))
+            pool.read("", b"SELECT pg_sleep(30)", {})
         assert time.monotonic() - start < DEADLINE_S + SLACK_S
-        assert pool.read("", (b"SELECT 1", {})) == [(1,)]
+        assert pool.read("", b"SELECT 1", {}) == [(1,)]
 
 
 def test_a_stopped_server_is_waited_for_until_the_deadline_only(own_server: LocalServer) -> None:
@@ -200,7 +197,7 @@ def test_what_is_read_is_sent_again_after_a_restart(own_server: LocalServer) -> 
         pool.ask()
         own_server.stop()
         with own_server:
-            assert pool.read("", (b"SELECT 1", {})) == [(1,)]
+            assert pool.read("", b"SELECT 1", {}) == [(1,)]
 
 
 def _until_it_answers(pool: Pool) -> None:

@@ -9,15 +9,13 @@ import psycopg
 import pytest
 
 from apps.retrieval.documents import replace
-from apps.retrieval.pool import Pool
+from apps.retrieval.pool import Pool, Settings
 from apps.retrieval.search import BadQuery, NotReady, Passage, Query, search
 from apps.retrieval.statement import (
     FEW_ROWS,
     GRAPH,
     MANY_ROWS,
-    Settings,
     compared,
-    made,
     walked,
 )
 from tests.integration.retrieval.reports import (
@@ -162,9 +160,9 @@ def test_the_way_is_chosen_by_how_many_rows_pass(
     store_near_and_far(loader)
     asked = []
 
-    def read(pool: Pool, assertion: str, *statements: Any) -> Any:
-        asked.append(statements)
-        return READ(pool, assertion, *statements)
+    def read(pool: Pool, assertion: str, text: bytes, values: Any, settings: Settings) -> Any:
+        asked.append(settings)
+        return READ(pool, assertion, text, values, settings)
 
     monkeypatch.setattr(Pool, "read", read)
     find(direction(0), departments=("financial",))
@@ -173,7 +171,7 @@ def test_the_way_is_chosen_by_how_many_rows_pass(
         "counted": [FEW_ROWS, FEW_ROWS, MANY_ROWS],
         "walked": [FEW_ROWS, FEW_ROWS, GRAPH],
     }
-    assert [first for (first, _), _ in asked] == [made(one) for one in settings[way]]
+    assert asked == settings[way]
 
 
 @pytest.mark.parametrize("many", [10, 5_000])
@@ -184,8 +182,8 @@ def test_vectors_that_move_to_the_other_column_meanwhile_are_not_mistaken(
     monkeypatch.setattr("apps.retrieval.search.FEW", 5)
     monkeypatch.setattr("apps.retrieval.search.MANY", many)
 
-    def read(pool: Pool, assertion: str, *statements: Any) -> Any:
-        rows = READ(pool, assertion, *statements)
+    def read(pool: Pool, *arguments: Any) -> Any:
+        rows = READ(pool, *arguments)
         loader.execute("UPDATE documents.spaces SET slot = 'b'")
         return rows
 
@@ -209,7 +207,8 @@ def test_the_plan_for_any_values_reads_the_index_that_the_way_is_about(
     for at, name in enumerate(("vector", "model", "language", "departments"), start=1):
         text = text.replace(b"%%(%s)s" % name.encode(), b"$%d" % at)
     with psycopg.connect(postgres.url("assistant")) as connection:
-        connection.execute(made(settings))
+        for name, value in settings.items():
+            connection.execute("SELECT set_config(%s, %s, true)", (name, value))
         rows = connection.execute(plan + text).fetchall()
     assert index in str(rows)
 
@@ -266,11 +265,10 @@ def test_settings_that_a_search_makes_exist_and_end_with_its_transaction(
 ) -> None:
     now = b"SELECT name, setting, reset_val FROM pg_settings"
     with Pool(postgres.url("assistant"), size=1, read_only=True) as pool:
-        # pgvector's are known once it is loaded.
-        loaded = (b"SELECT '[1]'::pgvector.vector", {})
-        rows = pool.read("", loaded, (made(settings), {}), (now, {}))
+        pool.read("", b"SELECT '[1]'::pgvector.vector", {})  # its settings are known from now on
+        rows = pool.read("", now, {}, settings)
         during = {name: (value, reset) for name, value, reset in rows}
-        after = {name: value for name, value, _ in pool.read("", (now, {}))}
+        after = {name: value for name, value, _ in pool.read("", now, {})}
     assert set(settings) <= set(during)
     for name, value in settings.items():
         assert during[name][0] == value, name
