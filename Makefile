@@ -102,7 +102,7 @@ bench-loader: packages tests/.packages ## rows, numbers and order of 80 printed 
 	$(PYTHON) -m tests.bench.loader
 
 ROWS := 100000
-bench-retrieval: packages ## filtered search of ROWS=100000 chunks beside FAISS and Qdrant (1000000: calibrates, too)
+bench-retrieval: packages ## filtered search of ROWS=100000 chunks beside FAISS and Qdrant (1000000: calibrates instead)
 	$(PYTHON) -m tests.bench.retrieval --rows $(ROWS) $(if $(filter 1000000,$(ROWS)),--calibrate)
 
 bench-questions: packages ## do questions find their passages, in both languages and across?

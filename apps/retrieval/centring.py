@@ -15,7 +15,7 @@ from psycopg import sql
 
 from apps.retrieval import space as spaces
 from apps.retrieval.pool import Connection
-from apps.retrieval.vector import F32, Vector, register, unit, unpacked
+from apps.retrieval.vector import F32, Vector, unit, unpacked
 
 # A mean of few chunks says more about them than about their language: with n of them it counts
 # n / (n + this).
@@ -40,11 +40,6 @@ def trust(count: int) -> np.float32:
     return np.float32(count / (count + FEW))
 
 
-def middle(mean: F32, asked: F32) -> F32:
-    """What to take from a question, given its language's mean and that of its questions."""
-    return ((mean + asked) / np.float32(2)).astype(np.float32)
-
-
 def means(connection: Connection, model: str) -> dict[str, F32]:
     """{language: mean float32 [n] of its passages} by the model."""
     with connection.cursor(binary=True) as cursor:
@@ -62,7 +57,6 @@ def put(
 ) -> None:
     """Store (chunk, its vector as the model gave it) for chunks of `language`, in the caller's
     transaction. Raises `BadVector`."""
-    register(connection)
     connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (_LOCK,))
     mean = means(connection, space.model).get(language)
     with connection.cursor() as cursor:
@@ -82,7 +76,6 @@ def recentre(connection: Connection, model: str, asked: Mapping[str, F32]) -> di
     asked in. Returns {language: vectors moved}. One transaction, so that a search sees all moved
     or none; then a VACUUM, so `connection` must be in autocommit.
     """
-    register(connection)
     with connection.transaction():
         # Nobody may be storing vectors that are centred by the means of before.
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))

@@ -15,7 +15,7 @@ from apps.loader.chunk import Document
 from apps.retrieval import space as spaces
 from apps.retrieval.centring import put
 from apps.retrieval.pool import Connection
-from apps.retrieval.vector import F32, BadVector, register, unit
+from apps.retrieval.vector import F32, BadVector, unit
 
 Outcome = Literal["added", "replaced", "unchanged"]
 
@@ -54,7 +54,6 @@ def replace(connection: Connection, document: Document, vectors: F32, model: str
     model gave them. One transaction. Raises `BadDocument` or `NoSpace`.
     """
     _check(document, vectors)
-    register(connection)
     owner = document.owner or ""
     mark = print_of(document)
     with connection.transaction():

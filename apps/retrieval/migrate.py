@@ -6,7 +6,6 @@ PASSWORD_ASSISTANT, PASSWORD_TICKETS, PASSWORD_LOADER, ASSERTION_KEY (64 hex dig
 """
 
 import argparse
-import hashlib
 import os
 import sys
 import time
@@ -19,6 +18,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from apps.retrieval.assertion import BadAssertion, key_from_hex
 from apps.retrieval.configuration import LOGIN_ROLES
+from apps.retrieval.credentials import Connection, set_key, set_passwords, set_tokens
 from apps.retrieval.migration import MigrationError, load, pending
 from apps.retrieval.tokens import parse
 from apps.strict_json import BadJSON
@@ -26,8 +26,6 @@ from apps.strict_json import BadJSON
 LOCK = 7_305_001
 LOCK_WAIT = "120s"
 SEED = Path(__file__).parent / "seed"
-
-Connection = psycopg.Connection[tuple[object, ...]]
 
 _BOOK = """
 CREATE SCHEMA IF NOT EXISTS migration;
@@ -63,11 +61,11 @@ def migrate(
         for migration in todo:
             _apply(connection, migration.sql, migration.name, (migration.number, migration.sha256))
         with connection.transaction():
-            _set_passwords(connection, passwords)
-            _set_key(connection, key)
+            set_passwords(connection, passwords)
+            set_key(connection, key)
             for name in ("synthetic.sql", "demo.sql") if demo else ("synthetic.sql",):
                 connection.execute((SEED / name).read_bytes())
-            _set_tokens(connection, tokens)
+            set_tokens(connection, tokens)
     return [migration.name for migration in todo]
 
 
@@ -115,44 +113,6 @@ def _apply(connection: Connection, text: str, name: str, entry: tuple[int, str])
         reason = str(error).splitlines()[0]
         line = text[: int(error.diag.statement_position or 0)].count("\n") + 1
         raise MigrationError(f"{name}.sql line {line} failed, rolled back: {reason}") from None
-
-
-def _set_passwords(connection: Connection, passwords: Mapping[str, str]) -> None:
-    for role in LOGIN_ROLES:
-        # Hashed here, so that no password crosses the wire or reaches the server's log.
-        secret = connection.pgconn.encrypt_password(
-            passwords[role].encode(), role.encode(), b"scram-sha-256"
-        )
-        statement = sql.SQL(
-            "ALTER ROLE {} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS"
-            " NOINHERIT PASSWORD {}"
-        )
-        connection.execute(statement.format(sql.Identifier(role), sql.Literal(secret.decode())))
-
-
-def _set_key(connection: Connection, key: bytes) -> None:
-    block = key.ljust(64, b"\0")
-    inner, outer = (bytes(byte ^ pad for byte in block) for pad in (0x36, 0x5C))
-    connection.execute(
-        "INSERT INTO identity.assertion_key (inner_pad, outer_pad) VALUES (%s, %s)"
-        " ON CONFLICT (single) DO UPDATE"
-        " SET inner_pad = EXCLUDED.inner_pad, outer_pad = EXCLUDED.outer_pad",
-        (inner, outer),
-    )
-
-
-def _set_tokens(connection: Connection, tokens: Mapping[str, str]) -> None:
-    customers = sorted(set(tokens.values()))
-    rows = connection.execute("SELECT id FROM identity.customers WHERE id = ANY(%s)", (customers,))
-    unknown = set(customers) - {str(row[0]) for row in rows}
-    if unknown:
-        raise MigrationError(f"--tokens names the unknown customer {min(unknown)}; seed it first")
-    connection.execute("DELETE FROM identity.tokens WHERE customer = ANY(%s)", (customers,))
-    for token, customer in tokens.items():
-        connection.execute(
-            "INSERT INTO identity.tokens (sha256, customer) VALUES (%s, %s)",
-            (hashlib.sha256(token.encode()).digest(), customer),
-        )
 
 
 def _read_tokens(name: str | None) -> dict[str, str]:

@@ -5,24 +5,24 @@ Time range, department, confidence, row-level security and the vector order are 
 order by them, too: hybrid search.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import date
 from typing import Any, LiteralString
 
-from psycopg.rows import class_row
-
-from apps.retrieval.centring import centred, middle
-from apps.retrieval.pool import Connection
+from apps.retrieval import statement
+from apps.retrieval.pool import Pool, Settings
 from apps.retrieval.space import COLUMNS, DIMENSIONS
-from apps.retrieval.statement import FEW, Conditions, nearest, prepare
+from apps.retrieval.statement import FEW, MANY, Conditions
 from apps.retrieval.terms import shared
-from apps.retrieval.vector import F32, BadVector, Vector, register, unpacked
+from apps.retrieval.vector import F32, BadVector, Vector, unit
 
 MAX_LIMIT = 200
 # How many of the nearest the question's words choose from, and how much they count beside the
 # cosine; chosen by the questions of tests/bench/questions that are for choosing.
 CANDIDATES = 20
 WORDS = 0.1
+# A length of a vector in float32 that is a rounding error.
+NOWHERE = 1e-6
 
 
 class BadQuery(ValueError):
@@ -92,47 +92,75 @@ class Passage:
         return int(self.boxes[0]["page"])
 
 
-def search(connection: Connection, query: Query) -> list[Passage]:
-    """The passages nearest to `query`, nearest first; none is a result.
+def search(pool: Pool, assertion: str, query: Query) -> list[Passage]:
+    """The passages nearest to `query`, nearest first, for the customer of `assertion`; none is a
+    result.
 
-    Runs in the caller's transaction, for the customer whom it asserts. Raises `BadQuery` or
-    `NotReady`.
+    Few rows that pass are one round trip to the database, many are three. Raises `BadQuery`,
+    `NotReady` or `TryLater`.
     """
-    conditions, values = filters(query)
-    prepared = _prepare(connection, query, conditions, values)
     try:
-        vector = centred(query.vector, prepared.middle, "the question's vector")
+        vector = Vector(unit(query.vector, "the question's vector"))
     except BadVector as error:
         raise BadQuery(str(error)) from None
-    register(connection)
-    exact = prepared.passing <= FEW
-    # The words choose among more than are wanted, and a graph's own order is loose.
-    limit = query.limit if exact and not query.words else max(query.limit, CANDIDATES)
-    statement = nearest(prepared.column, conditions, limit, exact)
-    with connection.cursor(row_factory=class_row(_Candidate)) as cursor:
-        cursor.execute(statement, {**values, "vector": Vector(vector)}, prepare=True)
-        found = cursor.fetchall()
-    # The words choose among the nearest only, however many are wanted.
-    ordered = [*_ordered(found[:CANDIDATES], query.words), *found[CANDIDATES:]]
-    return [one.passage() for one in ordered[: query.limit]]
+    conditions, values = filters(query)
+    values |= {"model": query.model, "language": query.language, "vector": vector}
+    # The words of a question choose among more than are wanted.
+    limit = max(query.limit, CANDIDATES) if query.words else query.limit
+
+    def ask(settings: Settings, text: bytes) -> list[tuple[Any, ...]]:
+        return pool.read(assertion, text, values, settings)
+
+    found = _found(query, ask(statement.FEW_ROWS, statement.compared(conditions, limit, FEW)))
+    if found.passing <= FEW:
+        return _ordered(found, query)
+    [[passing]] = ask(statement.FEW_ROWS, statement.count(conditions, MANY))
+    if passing <= MANY:
+        rows = ask(statement.MANY_ROWS, statement.compared(conditions, limit, MANY))
+    else:
+        # A graph's own order is loose, so the last of what is wanted may come late.
+        limit = max(limit, CANDIDATES)
+        rows = ask(statement.GRAPH, statement.walked(found.column, conditions, limit))
+    again = _found(query, rows)
+    if again.column != found.column:
+        raise NotReady(f"the vectors of {query.model} moved to another column; ask again")
+    return _ordered(again, query)
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate(Passage):
-    search_text: str
+class _Found:
+    """What a statement found, nearest first; how many rows it compared, and in which column."""
 
-    def passage(self) -> Passage:
-        return Passage(*(getattr(self, one.name) for one in fields(Passage)))
+    column: LiteralString
+    passing: int
+    passages: list[Passage]
+    search_texts: list[str]
 
 
-def _ordered(found: list[_Candidate], words: str) -> list[_Candidate]:
-    """By the cosine and, if there are any, the words of the question."""
-    if not words:
-        return found
-    likeness = shared(words, [one.search_text for one in found])
-    fused = [one.score + WORDS * part for one, part in zip(found, likeness, strict=True)]
-    order = sorted(range(len(found)), key=lambda at: -fused[at])
-    return [found[at] for at in order]
+def _found(query: Query, rows: list[tuple[Any, ...]]) -> _Found:
+    slot, length, passing = rows[0][:3]
+    if slot is None:
+        raise NotReady(f"no vectors of {query.model} are ready; load documents with it")
+    if length < NOWHERE:
+        raise BadQuery("the question's vector is the middle of its language; it asks for nothing")
+    # The columns of a Passage are in the order of its fields: its chunk and its score come first.
+    rows = [row for row in rows if row[4] is not None]
+    rows.sort(key=lambda row: (-row[5], row[4]))
+    passages = [Passage(*row[4:]) for row in rows]
+    return _Found(COLUMNS[slot], passing, passages, [row[3] for row in rows])
+
+
+def _ordered(found: _Found, query: Query) -> list[Passage]:
+    """As many as are wanted, by the cosine and, if there are any, the words of the question."""
+    passages = found.passages
+    if query.words:
+        # The words choose among the nearest only, however many are wanted.
+        head = passages[:CANDIDATES]
+        likeness = shared(query.words, found.search_texts[:CANDIDATES])
+        fused = [one.score + WORDS * part for one, part in zip(head, likeness, strict=True)]
+        chosen = [head[at] for at in sorted(range(len(fused)), key=lambda at: -fused[at])]
+        passages = [*chosen, *passages[CANDIDATES:]]
+    return passages[: query.limit]
 
 
 def filters(query: Query) -> tuple[Conditions, dict[str, Any]]:
@@ -145,27 +173,3 @@ def filters(query: Query) -> tuple[Conditions, dict[str, Any]]:
     )
     given = [one for one in wanted if one[2]]
     return tuple(one[0] for one in given), {one[1]: one[2] for one in given}
-
-
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """The column to search, what to take from the question, and how many rows pass."""
-
-    column: str
-    middle: F32 | None
-    passing: int
-
-
-def _prepare(
-    connection: Connection, query: Query, conditions: Conditions, values: dict[str, Any]
-) -> _Prepared:
-    names = {"model": query.model, "language": query.language}
-    with connection.cursor(binary=True) as cursor:
-        cursor.execute(prepare(conditions), {**values, **names}, prepare=True)
-        row = cursor.fetchone()
-    assert row is not None
-    slot, mean, asked, passing = row[-4:]
-    if slot is None:
-        raise NotReady(f"no vectors of {query.model} are ready; load documents with it")
-    taken = None if mean is None else middle(unpacked(mean), unpacked(asked))
-    return _Prepared(COLUMNS[str(slot)], taken, int(str(passing)))

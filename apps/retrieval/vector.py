@@ -7,8 +7,8 @@ import struct
 from typing import Any
 
 import numpy as np
+import psycopg
 from numpy.typing import NDArray
-from psycopg.abc import AdaptContext
 from psycopg.adapt import Buffer, Dumper
 from psycopg.pq import Format
 
@@ -38,10 +38,7 @@ class _VectorDumper(Dumper):
         return struct.pack(">HH", values.size, 0) + values.tobytes()
 
 
-def register(context: AdaptContext) -> None:
-    """Let `context` (a connection or cursor) take `Vector` parameters."""
-    if context.adapters is not None:
-        context.adapters.register_dumper(Vector, _VectorDumper)
+psycopg.adapters.register_dumper(Vector, _VectorDumper)
 
 
 def unpacked(data: object) -> F32:

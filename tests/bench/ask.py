@@ -156,8 +156,7 @@ def _passages(
     pool: Pool, assertion: str, model: str, one: Asked, words: str, limit: int
 ) -> list[Passage]:
     wanted = Query(one.vector, model, one.language, words, limit=limit)
-    with pool.transaction(assertion) as connection:
-        return search(connection, wanted)
+    return search(pool, assertion, wanted)
 
 
 def _places(passages: Sequence[Passage]) -> Found:

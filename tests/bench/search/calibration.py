@@ -17,12 +17,12 @@ from psycopg import sql
 
 from apps.retrieval import statement
 from apps.retrieval.assertion import sign
-from apps.retrieval.pool import Pool
+from apps.retrieval.pool import Pool, Settings
 from apps.retrieval.search import filters, search
-from apps.retrieval.vector import F32, Vector, register
+from apps.retrieval.vector import F32, Vector
 from tests.bench.progress import say
 from tests.bench.search.corpus import FILTERS, NEAREST, Corpus, recall
-from tests.bench.search.database import INDEX
+from tests.bench.search.database import INDEX, MODEL
 from tests.bench.search.ours import query
 
 QUESTIONS = 100
@@ -32,13 +32,13 @@ SECONDS = 20
 CALLERS = 8
 
 
-def graph(url: str, key: bytes, corpus: Corpus) -> None:
+def graph(url: str, key: bytes, corpus: Corpus, mean: F32) -> None:
     """A line for each ef_search."""
     for ef in EF_SEARCH:
-        _line(f"HNSW, ef_search {ef}", url, key, corpus, {"hnsw.ef_search": str(ef)})
+        _line(f"HNSW, ef_search {ef}", url, key, corpus, mean, {"hnsw.ef_search": str(ef)})
 
 
-def lists(superuser: str, url: str, key: bytes, corpus: Corpus) -> None:
+def lists(superuser: str, url: str, key: bytes, corpus: Corpus, mean: F32) -> None:
     """A line for each number of lists (rows / 1000 to a million rows, then √rows) and of probes
     (from √lists); ivfflat takes the graph's place for that long."""
     rows = len(corpus.vectors)
@@ -46,11 +46,12 @@ def lists(superuser: str, url: str, key: bytes, corpus: Corpus) -> None:
     for count in sorted({max(usual, 10), max(round(sqrt(rows)), 10)}):
         with _ivfflat(superuser, count):
             for probes in (round(sqrt(count)), 2 * round(sqrt(count)), 4 * round(sqrt(count))):
-                settings = {
+                settings: Settings = {
                     "ivfflat.probes": str(probes),
                     "ivfflat.iterative_scan": "relaxed_order",
                 }
-                _line(f"ivfflat, {count} lists, {probes} probes", url, key, corpus, settings)
+                name = f"ivfflat, {count} lists, {probes} probes"
+                _line(name, url, key, corpus, mean, settings)
 
 
 def under_load(url: str, key: bytes, corpus: Corpus, mean: F32) -> dict[str, float]:
@@ -69,35 +70,32 @@ def under_load(url: str, key: bytes, corpus: Corpus, mean: F32) -> dict[str, flo
             due = begun + number / RATE
             time.sleep(max(due - time.perf_counter(), 0))
             question = corpus.questions[number % len(corpus.questions)]
-            with pool.transaction(assertion) as connection:
-                search(connection, query(question + mean, wanted[number % len(wanted)]))
+            search(pool, assertion, query(question + mean, wanted[number % len(wanted)]))
             return (time.perf_counter() - due) * 1e3
 
         spent = list(callers.map(ask, range(RATE * SECONDS)))
-    return {"p50_ms": float(np.percentile(spent, 50)), "p95_ms": float(np.percentile(spent, 95))}
+    return {
+        f"p{part}_ms_at_{RATE}_per_s": round(float(np.percentile(spent, part)), 1)
+        for part in (50, 95)
+    }
 
 
-def _line(name: str, url: str, key: bytes, corpus: Corpus, settings: dict[str, str]) -> None:
+def _line(name: str, url: str, key: bytes, corpus: Corpus, mean: F32, settings: Settings) -> None:
     wanted = FILTERS["50"]
     questions = corpus.questions[:QUESTIONS]
+    assertion = sign(key, "c-1002", "bench", int(time.time()) + 600)
+    settings = {**statement.GRAPH, **settings}
     spent, found = [], []
-    with psycopg.connect(url) as connection:
-        register(connection)
-        assertion = sign(key, "c-1002", "bench", int(time.time()) + 600)
-        for setting, value in {
-            "switchyard.assertion": assertion,
-            **statement.SETTINGS,
-            "enable_sort": "off",
-            **settings,
-        }.items():
-            connection.execute("SELECT set_config(%s, %s, true)", (setting, value))
+    with Pool(url, size=1, deadline_s=60, read_only=True) as pool:
+        pool.ask()
         for question in questions:
             conditions, values = filters(query(question, wanted))
-            text = statement.nearest("embedding_a", conditions, 4 * NEAREST, exact=False)
+            text = statement.walked("embedding_a", conditions, 4 * NEAREST)
+            values |= {"model": MODEL, "language": "en", "vector": Vector(question + mean)}
             begun = time.perf_counter()
-            rows = connection.execute(text, {**values, "vector": Vector(question)}, prepare=True)
-            found.append([int(str(row[0])) - 1 for row in rows][:NEAREST])
+            rows = pool.read(assertion, text, values, settings)
             spent.append((time.perf_counter() - begun) * 1e3)
+            found.append([int(row[4]) - 1 for row in rows][:NEAREST])
     right = recall(found, corpus.truth(wanted, questions))
     print(f"  {name:36} recall@5 {right:.3f}  p50 {median(spent):7.2f} ms", flush=True)
 

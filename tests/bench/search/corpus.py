@@ -10,6 +10,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+TEXT = "a passage of the bench " * 20
+BOXES = [{"page": 1, "x0": 72, "y0": 72, "x1": 500, "y1": 90}]
+"""What every passage says and where it stands."""
 F32 = npt.NDArray[np.float32]
 DIMENSIONS = 384
 DEPARTMENTS = 10

@@ -1,5 +1,6 @@
 """The corpus in PostgreSQL, as the loader would have left it: real tables, policies and roles."""
 
+import json
 import struct
 import time
 from dataclasses import dataclass
@@ -8,8 +9,16 @@ from datetime import timedelta
 import numpy as np
 import psycopg
 
-from apps.retrieval.vector import F32, Vector, register
-from tests.bench.search.corpus import DIMENSIONS, DOCUMENT, FIRST_DAY, UPLOADED, Corpus
+from apps.retrieval.vector import F32, Vector
+from tests.bench.search.corpus import (
+    BOXES,
+    DIMENSIONS,
+    DOCUMENT,
+    FIRST_DAY,
+    TEXT,
+    UPLOADED,
+    Corpus,
+)
 
 MODEL = "bench@1"
 INDEX = "vectors_near_a"
@@ -28,7 +37,6 @@ class Filled:
 def fill(url: str, corpus: Corpus, mean: F32) -> Filled:
     """Store the corpus as the superuser of `url`, with `mean` as the mean of English."""
     with psycopg.connect(url, autocommit=True) as connection:
-        register(connection)
         connection.execute("SET statement_timeout = 0")
         connection.execute("DROP INDEX documents.vectors_near_a, documents.vectors_near_b")
         begun = time.perf_counter()
@@ -72,11 +80,10 @@ def _rows(connection: psycopg.Connection[tuple[object, ...]], corpus: Corpus, me
     connection.execute(
         "INSERT INTO documents.chunks (document, owner, number, kind, text, search_text, section,"
         "  boxes, tokens, metadata)"
-        " SELECT d.id, d.owner, n %% %s, 'text', repeat('a passage of the bench ', 20), 'x',"
-        '  \'{Chapter}\', \'[{"page": 1, "x0": 72, "y0": 72, "x1": 500, "y1": 90}]\', 100, \'{}\''
+        " SELECT d.id, d.owner, n %% %s, 'text', %s, 'x', '{Chapter}', %s::jsonb, 100, '{}'"
         "  FROM generate_series(0, %s - 1) AS n"
         "  JOIN documents.documents AS d ON d.name = 'bench-' || (n / %s + 1) ORDER BY n",
-        (DOCUMENT, count, DOCUMENT),
+        (DOCUMENT, TEXT, json.dumps(BOXES), count, DOCUMENT),
     )
     _copy(connection, corpus)
 

@@ -1,22 +1,24 @@
 """Our search, as a customer's question runs it: a pool, an assertion, a transaction, row-level
-security as the role `assistant`, and the passages' texts. `python -m … FOLDER THREADS`;
+security as the role `assistant`, and the passages' texts; and what that is without a search.
+`python -m … FOLDER THREADS`;
 environment: DATABASE_URL, ASSERTION_KEY.
 """
 
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from apps.retrieval.assertion import sign
 from apps.retrieval.pool import Pool
 from apps.retrieval.search import Query, search
+from apps.retrieval.statement import FEW_ROWS
 from tests.bench.search.corpus import NEAREST, Corpus, Wanted
 from tests.bench.search.database import MODEL
-from tests.bench.search.serve import Ask, serve
+from tests.bench.search.serve import Ask, Found, serve
+
+KEY = bytes.fromhex(os.environ.get("ASSERTION_KEY", ""))
 
 
 def query(question: Any, wanted: Wanted) -> Query:
@@ -38,20 +40,21 @@ def ways(corpus: Corpus, threads: int) -> dict[str, Ask]:
     """One connection is one thread of the server's."""
     assert threads == 1
     mean = np.load(Path(sys.argv[1]) / "mean.npy")
-    key = bytes.fromhex(os.environ["ASSERTION_KEY"])
     pool = Pool(os.environ["DATABASE_URL"], size=1, deadline_s=60, read_only=True)
     pool.open()
     pool.ask()
 
-    def ask(question: Any, wanted: Wanted) -> list[int]:
+    def ask(assertion: str, question: Any, wanted: Wanted) -> list[Found]:
         # The corpus' questions are centred already; the search takes the mean off again.
-        text = query(question + mean, wanted)
-        assertion = sign(key, "c-1002", "bench", int(time.time()) + 600)
-        with pool.transaction(assertion) as connection:
-            return [one.chunk - 1 for one in search(connection, text)]
+        found = search(pool, assertion, query(question + mean, wanted))
+        return [(one.chunk - 1, one.text, one.boxes) for one in found]
 
-    return {"ours": ask}
+    def floor(assertion: str, question: Any, wanted: Wanted) -> list[Found]:
+        pool.read(assertion, b"SELECT 1", {}, FEW_ROWS)
+        return []
+
+    return {"ours": ask, "our floor": floor}
 
 
 if __name__ == "__main__":
-    serve(ways)
+    serve(ways, KEY)

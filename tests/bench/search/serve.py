@@ -7,19 +7,26 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, time
 from typing import Any, Protocol
 
+from apps.retrieval.assertion import sign
 from tests.bench.search.corpus import FILTERS, Corpus, Wanted, load
+
+KEY = bytes(32)
+"""Of the peers; ours has the database's."""
+Found = tuple[int, str, list[dict[str, Any]]]
+"""A row, its text and its boxes."""
 
 
 class Ask(Protocol):
-    """A question f32 [384] and a filter to the nearest rows that pass, nearest first."""
+    """Who asks, a question f32 [384] and a filter to the nearest rows that pass, nearest first. An
+    assertion that is not signed finds nothing."""
 
-    def __call__(self, question: Any, wanted: Wanted) -> list[int]: ...
+    def __call__(self, assertion: str, question: Any, wanted: Wanted) -> list[Found]: ...
 
 
-def serve(build: Callable[[Corpus, int], Mapping[str, Ask]]) -> None:
+def serve(build: Callable[[Corpus, int], Mapping[str, Ask]], key: bytes = KEY) -> None:
     """Build the ways to search FOLDER's corpus with THREADS; say {"ways", "built_s"}; then for
     each {"do": "ask", "way", "filter", "begin", "end"} say {"ms": [of each question],
     "found": [rows of each question]}."""
@@ -31,10 +38,12 @@ def serve(build: Callable[[Corpus, int], Mapping[str, Ask]]) -> None:
         order = json.loads(line)
         ask, wanted = ways[order["way"]], FILTERS[order["filter"]]
         spent, found = [], []
+        assertion = sign(key, "c-1002", "bench", int(time()) + 600)
         for question in corpus.questions[order["begin"] : order["end"]]:
             begun = perf_counter()
-            found.append(ask(question, wanted))
+            passages = ask(assertion, question, wanted)
             spent.append((perf_counter() - begun) * 1e3)
+            found.append([row for row, _, _ in passages])
         _say({"ms": spent, "found": found})
 
 

@@ -5,12 +5,24 @@ Payload indexes are made before the points come and the graph is built before th
 """
 
 import tempfile
+from time import time
 from typing import Any
 
 import qdrant_edge as q
 
-from tests.bench.search.corpus import BUILD, DIMENSIONS, NEAREST, SEARCH, Corpus, M, Wanted
-from tests.bench.search.serve import Ask, serve
+from apps.retrieval.assertion import verify
+from tests.bench.search.corpus import (
+    BOXES,
+    BUILD,
+    DIMENSIONS,
+    NEAREST,
+    SEARCH,
+    TEXT,
+    Corpus,
+    M,
+    Wanted,
+)
+from tests.bench.search.serve import KEY, Ask, Found, serve
 
 
 def ways(corpus: Corpus, threads: int) -> dict[str, Ask]:
@@ -37,6 +49,8 @@ def ways(corpus: Corpus, threads: int) -> dict[str, Ask]:
                     "day": int(corpus.days[row]),
                     "confidence": float(corpus.confidences[row]),
                     "foreign": int(corpus.foreign[row]),
+                    "text": TEXT,
+                    "boxes": BOXES,
                 },
             )
             for row in rows
@@ -44,7 +58,8 @@ def ways(corpus: Corpus, threads: int) -> dict[str, Ask]:
         shard.update(q.UpdateOperation.upsert_points(points))
     shard.optimize()
 
-    def ask(question: Any, wanted: Wanted) -> list[int]:
+    def ask(assertion: str, question: Any, wanted: Wanted) -> list[Found]:
+        verify(KEY, assertion, time())
         days = q.RangeFloat(gte=float(wanted.since), lt=float(wanted.until))
         must = [
             q.FieldCondition("foreign", match=q.MatchValue(0)),
@@ -59,10 +74,12 @@ def ways(corpus: Corpus, threads: int) -> dict[str, Ask]:
         request = q.QueryRequest(
             limit=NEAREST,
             query=q.Query.Nearest(question.tolist()),
+            with_payload=q.PayloadSelector.Include(["text", "boxes"]),
             filter=q.Filter(must=must),
             params=q.SearchParams(hnsw_ef=SEARCH),
         )
-        return [int(one.id) for one in shard.query(request)]
+        found = shard.query(request)
+        return [(int(one.id), one.payload["text"], one.payload["boxes"]) for one in found]
 
     return {"qdrant engine": ask}
 

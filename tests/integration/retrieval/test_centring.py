@@ -10,9 +10,10 @@ import pytest
 from apps.retrieval import space
 from apps.retrieval.centring import FEW, means, recentre
 from apps.retrieval.documents import replace
+from apps.retrieval.pool import Pool
 from apps.retrieval.refill import BATCH, refill
-from apps.retrieval.search import NotReady, Query, search
-from apps.retrieval.vector import F32
+from apps.retrieval.search import BadQuery, NotReady, Query, search
+from apps.retrieval.vector import F32, Vector
 from tests.integration.retrieval.reports import (
     MODEL,
     FakeEmbedder,
@@ -41,11 +42,8 @@ def loader(postgres: Any) -> Iterator[Any]:
 
 
 def find(postgres: Any, vector: F32, language: str, model: str = MODEL) -> list[tuple[str, str]]:
-    with psycopg.connect(postgres.url("assistant")) as connection:
-        connection.execute(
-            "SELECT set_config('switchyard.assertion', %s, true)", (postgres.assertion("c-1001"),)
-        )
-        found = search(connection, Query(vector, model, language))
+    with Pool(postgres.url("assistant"), size=1, read_only=True) as pool:
+        found = search(pool, postgres.assertion("c-1001"), Query(vector, model, language))
         return [(one.language, one.text) for one in found]
 
 
@@ -90,6 +88,19 @@ def test_a_mean_of_few_chunks_counts_little_and_none_becomes_zero(
     mean = means(loader, MODEL)["en"]
     assert np.linalg.norm(mean) == pytest.approx(1 / (1 + FEW), rel=1e-4)
     assert find(postgres, direction(0), "en") == [("en", "passage 0")]
+
+
+def test_a_question_that_is_only_what_its_language_has_in_common_is_refused(
+    loader: Any, postgres: Any
+) -> None:
+    store_both_languages(loader, 1)
+    loader.execute(
+        "INSERT INTO documents.means (model, language, mean, asked)"
+        " VALUES (%s, 'en', %s::pgvector.vector, %s::pgvector.vector)",
+        (MODEL, Vector(direction(3)), Vector(direction(3))),
+    )
+    with pytest.raises(BadQuery, match="it asks for nothing"):
+        find(postgres, direction(3), "en")
 
 
 def test_uploads_do_not_move_the_mean(loader: Any) -> None:

@@ -103,6 +103,40 @@ def test_a_read_only_pool_reads_one_snapshot_and_refuses_writes(postgres: Any) -
         assert row == ("repeatable read",)
 
 
+def test_what_is_read_is_read_in_a_transaction_of_its_own(postgres: Any) -> None:
+    about = (
+        b"SELECT identity.customer(), current_setting('transaction_isolation'),"
+        b" current_setting('work_mem'), transaction_timestamp()"
+    )
+    with Pool(postgres.url("assistant"), size=1, read_only=True) as pool:
+        [(who, isolation, memory, begun)] = pool.read(
+            postgres.assertion("c-1001"), about, {}, {"work_mem": "3MB"}
+        )
+        assert (who, isolation, memory) == ("c-1001", "repeatable read", "3MB")
+        [(who, _, memory, later)] = pool.read("", about, {})
+        assert who is None
+        assert memory != "3MB"
+        assert later > begun
+
+
+def test_an_error_of_what_is_read_passes_through(postgres: Any) -> None:
+    with Pool(postgres.url("assistant"), size=1, read_only=True) as pool:
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            pool.read("", b"SELECT 1/%(by)s::int", {"by": 0})
+        with pytest.raises(psycopg.errors.InvalidParameterValue):
+            pool.read("", b"SELECT 1", {}, {"enable_sort": "perhaps"})
+        assert pool.read("", b"SELECT 1", {}) == [(1,)]
+
+
+def test_reading_ends_at_the_deadline(postgres: Any) -> None:
+    with Pool(postgres.url("assistant"), size=1, deadline_s=DEADLINE_S, read_only=True) as pool:
+        start = time.monotonic()
+        with pytest.raises(TryLater):
+            pool.read("", b"SELECT pg_sleep(30)", {})
+        assert time.monotonic() - start < DEADLINE_S + SLACK_S
+        assert pool.read("", b"SELECT 1", {}) == [(1,)]
+
+
 def test_a_stopped_server_is_waited_for_until_the_deadline_only(own_server: LocalServer) -> None:
     url = own_server.url("postgres", "secret", "postgres")
     with Pool(url, size=2, deadline_s=DEADLINE_S) as pool:
@@ -155,6 +189,15 @@ def test_connections_that_a_restart_closed_are_replaced_unseen(own_server: Local
         own_server.stop()
         with own_server:
             pool.ask()
+
+
+def test_what_is_read_is_sent_again_after_a_restart(own_server: LocalServer) -> None:
+    url = own_server.url("postgres", "secret", "postgres")
+    with Pool(url, size=2, deadline_s=5, read_only=True) as pool:
+        pool.ask()
+        own_server.stop()
+        with own_server:
+            assert pool.read("", b"SELECT 1", {}) == [(1,)]
 
 
 def _until_it_answers(pool: Pool) -> None:

@@ -7,13 +7,17 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
-from psycopg.sql import SQL
 
 from apps.retrieval.documents import replace
-from apps.retrieval.pool import Pool
-from apps.retrieval.search import BadQuery, NotReady, Passage, Query, filters, search
-from apps.retrieval.statement import SETTINGS, nearest
-from apps.retrieval.vector import Vector
+from apps.retrieval.pool import Pool, Settings
+from apps.retrieval.search import BadQuery, NotReady, Passage, Query, search
+from apps.retrieval.statement import (
+    FEW_ROWS,
+    GRAPH,
+    MANY_ROWS,
+    compared,
+    walked,
+)
 from tests.integration.retrieval.reports import (
     MODEL,
     between,
@@ -24,6 +28,8 @@ from tests.integration.retrieval.reports import (
 )
 
 Search = Callable[..., list[Passage]]
+READ = Pool.read
+DEPARTMENT = ("v.department = ANY (%(departments)s)",)
 
 
 @pytest.fixture
@@ -38,8 +44,7 @@ def find(postgres: Any) -> Iterator[Search]:
 
         def run(vector: Any, who: str = "c-1001", **filters: Any) -> list[Passage]:
             query = Query(vector, MODEL, filters.pop("language", "en"), **filters)
-            with pool.transaction(postgres.assertion(who) if who else "") as connection:
-                return search(connection, query)
+            return search(pool, postgres.assertion(who) if who else "", query)
 
         yield run
 
@@ -123,14 +128,25 @@ def store_near_and_far(loader: Any) -> None:
         replace(loader, one, np.stack(vectors), MODEL)
 
 
-@pytest.mark.parametrize("few", [5, 10_000])
+# How many rows are few and many, so that 20 of 320 are compared at once, counted and compared, or
+# left to the graph.
+WAYS = {"compared": (500, 5_000), "counted": (5, 5_000), "walked": (5, 10)}
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    few, many = WAYS[request.param]
+    monkeypatch.setattr("apps.retrieval.search.FEW", few)
+    monkeypatch.setattr("apps.retrieval.search.MANY", many)
+    return str(request.param)
+
+
+@pytest.mark.usefixtures("way")
 def test_a_filter_that_hides_the_nearest_rows_still_gives_as_many_as_asked(
-    loader: Any, find: Search, monkeypatch: pytest.MonkeyPatch, few: int
+    loader: Any, find: Search
 ) -> None:
     # The graph by itself stops after 40 rows, which are all of the other department here.
     store_near_and_far(loader)
-    for module in ("search", "statement"):
-        monkeypatch.setattr(f"apps.retrieval.{module}.FEW", few)
     found = find(direction(0), departments=("financial",), limit=10)
     assert len(found) == 10
     assert {one.department for one in found} == {"financial"}
@@ -138,24 +154,63 @@ def test_a_filter_that_hides_the_nearest_rows_still_gives_as_many_as_asked(
     assert len(find(direction(0), limit=200)) == 200
 
 
-@pytest.mark.parametrize(("few", "graph"), [(5, True), (10_000, False)])
-def test_few_rows_are_compared_and_among_many_the_graph_is_walked(
-    loader: Any, postgres: Any, monkeypatch: pytest.MonkeyPatch, few: int, graph: bool
+def test_the_way_is_chosen_by_how_many_rows_pass(
+    loader: Any, find: Search, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store_near_and_far(loader)
-    for module in ("search", "statement"):
-        monkeypatch.setattr(f"apps.retrieval.{module}.FEW", few)
+    asked = []
+
+    def read(pool: Pool, assertion: str, text: bytes, values: Any, settings: Settings) -> Any:
+        asked.append(settings)
+        return READ(pool, assertion, text, values, settings)
+
+    monkeypatch.setattr(Pool, "read", read)
+    find(direction(0), departments=("financial",))
+    settings = {
+        "compared": [FEW_ROWS],
+        "counted": [FEW_ROWS, FEW_ROWS, MANY_ROWS],
+        "walked": [FEW_ROWS, FEW_ROWS, GRAPH],
+    }
+    assert asked == settings[way]
+
+
+@pytest.mark.parametrize("many", [10, 5_000])
+def test_vectors_that_move_to_the_other_column_meanwhile_are_not_mistaken(
+    loader: Any, find: Search, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    store_near_and_far(loader)
+    monkeypatch.setattr("apps.retrieval.search.FEW", 5)
+    monkeypatch.setattr("apps.retrieval.search.MANY", many)
+
+    def read(pool: Pool, *arguments: Any) -> Any:
+        rows = READ(pool, *arguments)
+        loader.execute("UPDATE documents.spaces SET slot = 'b'")
+        return rows
+
+    monkeypatch.setattr(Pool, "read", read)
+    with pytest.raises(NotReady, match="moved to another column; ask again"):
+        find(direction(0), departments=("financial",))
+
+
+@pytest.mark.parametrize(
+    ("settings", "text", "index"),
+    [
+        (FEW_ROWS, compared(DEPARTMENT, 5, 500), "Index Scan using vectors_filter"),
+        (GRAPH, walked("embedding_a", DEPARTMENT, 5), "vectors_near_a"),
+    ],
+)
+def test_the_plan_for_any_values_reads_the_index_that_the_way_is_about(
+    loader: Any, postgres: Any, settings: Settings, text: bytes, index: str
+) -> None:
+    store_near_and_far(loader)
+    plan = b"EXPLAIN (GENERIC_PLAN, COSTS OFF) "
+    for at, name in enumerate(("vector", "model", "language", "departments"), start=1):
+        text = text.replace(b"%%(%s)s" % name.encode(), b"$%d" % at)
     with psycopg.connect(postgres.url("assistant")) as connection:
-        connection.execute(
-            "SELECT set_config('switchyard.assertion', %s, true)", (postgres.assertion("c-1001"),)
-        )
-        query = Query(direction(0), MODEL, "en", departments=("financial",))
-        search(connection, query)  # makes the settings of this transaction
-        conditions, values = filters(query)
-        statement = nearest("embedding_a", conditions, 5, exact=not graph)
-        values["vector"] = Vector(query.vector)
-        rows = connection.execute(SQL("EXPLAIN ") + statement, values).fetchall()
-    assert ("vectors_near_a" in str(rows)) == graph
+        for name, value in settings.items():
+            connection.execute("SELECT set_config(%s, %s, true)", (name, value))
+        rows = connection.execute(plan + text).fetchall()
+    assert index in str(rows)
 
 
 def test_the_questions_words_decide_between_passages_that_are_about_as_near(
@@ -204,21 +259,20 @@ def test_a_limit_out_of_bounds_is_refused(limit: int) -> None:
         Query(direction(0), MODEL, "en", limit=limit)
 
 
+@pytest.mark.parametrize("settings", [FEW_ROWS, MANY_ROWS, GRAPH])
 def test_settings_that_a_search_makes_exist_and_end_with_its_transaction(
-    loader: Any, postgres: Any
+    postgres: Any, settings: Settings
 ) -> None:
-    store(loader, "a.pdf", 0)
-    with psycopg.connect(postgres.url("assistant")) as connection:
-        search(connection, Query(direction(0), MODEL, "en"))
-        rows = connection.execute("SELECT name, setting, reset_val FROM pg_settings").fetchall()
+    now = b"SELECT name, setting, reset_val FROM pg_settings"
+    with Pool(postgres.url("assistant"), size=1, read_only=True) as pool:
+        pool.read("", b"SELECT '[1]'::pgvector.vector", {})  # its settings are known from now on
+        rows = pool.read("", now, {}, settings)
         during = {name: (value, reset) for name, value, reset in rows}
-        assert set(SETTINGS) <= set(during)
-        for name, value in SETTINGS.items():
-            assert during[name][0] == value, name
-        connection.rollback()
-        for name in SETTINGS:
-            row = connection.execute("SELECT current_setting(%s)", (name,)).fetchone()
-            assert row == (during[name][1],), name
+        after = {name: value for name, value, _ in pool.read("", now, {})}
+    assert set(settings) <= set(during)
+    for name, value in settings.items():
+        assert during[name][0] == value, name
+        assert after[name] == during[name][1], name
 
 
 def test_hostile_filters_are_values(loader: Any, find: Search) -> None:

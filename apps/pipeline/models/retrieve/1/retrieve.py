@@ -75,11 +75,8 @@ class TritonPythonModel(JsonModel):
             for one in wanted
             for words in [bilingual(one.text, language)]
         ]
-        if not queries:
-            return []
         try:
-            with self._pool.transaction(assertion) as connection:
-                found = [search(connection, query) for query in queries]
+            found = [search(self._pool, assertion, query) for query in queries]
         except TryLater:
             raise Unavailable(_NO_DATABASE) from None
         return [
