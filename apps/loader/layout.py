@@ -40,11 +40,11 @@ def _flow(page: Page, flow: Sequence[Row]) -> list[tuple[float, Line | Table]]:
             items += _lines(page, flow[at:start]) + _lines(page, left) + _lines(page, right)
             at = until
             continue
-        table = aligned.cells(flow[start:end])
+        table = aligned.table(flow, at, start, end)
         if table is not None:
-            items += _lines(page, flow[at:start])
-            items.append((flow[end - 1][0].y1, _table(page, table)))
-            at = end
+            items += _lines(page, flow[at : table.start])
+            items.append((flow[table.end - 1][0].y1, _table(page, table.cells)))
+            at = table.end
     return items + _lines(page, flow[at:])
 
 
