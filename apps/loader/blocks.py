@@ -38,10 +38,10 @@ class Heading:
 
 @dataclass(slots=True)
 class TableRow:
-    """The cells of one row as on the page, "" for an empty one."""
+    """The cells of one row as on the page, "" for an empty one; a box a page."""
 
     cells: list[str]
-    box: Box
+    boxes: list[Box]
 
 
 @dataclass(slots=True)

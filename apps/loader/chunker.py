@@ -96,7 +96,7 @@ class _Chunker:
         if group:
             metadata["group"] = group
         spoken = f"{table.title} {group} {_spoken(table, row)}"
-        self._emit("table_row", shown, spoken, [row.box], metadata)
+        self._emit("table_row", shown, spoken, row.boxes, metadata)
 
     def _fits(self, text: str) -> bool:
         room = self._budget - len(self._context()) // 2

@@ -91,7 +91,7 @@ class _Labels:
         found = Wraps(start, end)
         limit = self._limit(start, end)
         capitals = not any(
-            _is_small(piece.text)
+            is_small(piece.text)
             for at in range(start + 1, end)
             for piece in self._pieces(range(at, at + 1))
             if not self.is_lone(at) and not self.is_lone(at - 1)
@@ -105,8 +105,8 @@ class _Labels:
             text = f"{text} {above.text}" if found.goes_on.get(at - 1) else above.text
             if not self.is_lone(at) and not self.is_lone(at - 1):
                 continue
-            lower = capitals and _is_small(below.text) and not text.endswith(_COLONS)
-            if _is_unfinished(text) or (lower and _is_full(above, below, limit)):
+            lower = capitals and is_small(below.text) and not text.endswith(_COLONS)
+            if is_unfinished(text) or (lower and _is_full(above, below, limit)):
                 found.goes_on[at] = True
                 found.end = max(found.end, at + 1)
         return found
@@ -133,7 +133,7 @@ def _is_one(label: Sequence[Segment], value: Segment, limit: float) -> bool:
         and all(abs(piece.size - first.size) < 0.5 for piece in label)
         and not any(piece.text.endswith(_COLONS) for piece in label[:-1])
         and all(
-            _is_unfinished(text) or _is_full(above, below, limit)
+            is_unfinished(text) or _is_full(above, below, limit)
             for text, above, below in _joints(label)
         )
     )
@@ -146,7 +146,7 @@ def _is_proven(counts: Sequence[int], labels: Sequence[list[Segment]], limit: fl
         return any(_is_open(piece.text) for label in labels for piece in label)
     if max(between, default=0) > 1:
         return True
-    unfinished = any(_is_unfinished(text) for label in labels for text, _, _ in _joints(label))
+    unfinished = any(is_unfinished(text) for label in labels for text, _, _ in _joints(label))
     return unfinished or all(limit - label[-1].x1 > label[-1].size for label in labels)
 
 
@@ -158,7 +158,7 @@ def _joints(label: Sequence[Segment]) -> Iterator[tuple[str, Segment, Segment]]:
         yield text, above, below
 
 
-def _is_unfinished(text: str) -> bool:
+def is_unfinished(text: str) -> bool:
     """Whether a label cannot end so."""
     return _is_open(text) or bool(_BROKEN.search(text))
 
@@ -167,7 +167,7 @@ def _is_open(text: str) -> bool:
     return sum(map(text.count, _OPENING)) > sum(map(text.count, _CLOSING))
 
 
-def _is_small(text: str) -> bool:
+def is_small(text: str) -> bool:
     """Whether a Latin small letter comes first."""
     return "a" <= text[:1] <= "z"
 

@@ -80,7 +80,7 @@ def _insert(
 def _table(page: Page, table: list[list[Cell]]) -> Table:
     texts = [_texts(row) for row in table]
     made = [
-        TableRow(text, page.box([piece for cell in row for piece in cell]))
+        TableRow(text, [page.box([piece for cell in row for piece in cell])])
         for text, row in zip(texts, table, strict=True)
     ]
     whole = page.box([piece for row in table for cell in row for piece in cell])

@@ -80,7 +80,7 @@ def _note(found: dict[str, Found], row: TableRow) -> None:
             values = (number(cell) for cell in row.cells[1:])
             value = next((value for value in values if value is not None), None)
             if value is not None:
-                found[name] = Found(value, " ".join(row.cells), row.box)
+                found[name] = Found(value, " ".join(row.cells), row.boxes[0])
 
 
 def _ratio(
@@ -139,7 +139,7 @@ def _outside(table: Table, row: TableRow) -> dict[str, Any] | None:
     else:
         return None
     text = " ".join(row.cells)
-    return {"label": row.cells[0], "flag": flag, "text": text, "box": asdict(row.box)}
+    return {"label": row.cells[0], "flag": flag, "text": text, "box": asdict(row.boxes[0])}
 
 
 def _bounds(text: str) -> tuple[Decimal | None, Decimal | None]:

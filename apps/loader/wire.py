@@ -48,7 +48,7 @@ def _listed(block: Block) -> list[Any]:
         return ["p", block.text, [_corners(box) for box in block.boxes]]
     if isinstance(block, Heading):
         return ["h", block.text, _corners(block.box), block.level]
-    rows = [[row.cells, _corners(row.box)] for row in block.rows]
+    rows = [[row.cells, [_corners(box) for box in row.boxes]] for row in block.rows]
     return ["t", block.title, block.header, rows, _corners(block.box)]
 
 
@@ -62,4 +62,5 @@ def _block(kind: str, text: str, *rest: Any) -> Block:
     if kind == "h":
         return Heading(text, Box(*rest[0]), rest[1])
     header, rows, corners = rest
-    return Table(header, [TableRow(cells, Box(*box)) for cells, box in rows], Box(*corners), text)
+    made = [TableRow(cells, [Box(*box) for box in boxes]) for cells, boxes in rows]
+    return Table(header, made, Box(*corners), text)

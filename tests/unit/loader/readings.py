@@ -18,7 +18,7 @@ def heading(text: str, level: int = 1, page: int = 1) -> Heading:
 
 
 def table(header: list[str], *rows: list[str], title: str = "", page: int = 1) -> Table:
-    made = [TableRow(cells, box(page, 200 + 18 * at)) for at, cells in enumerate(rows)]
+    made = [TableRow(cells, [box(page, 200 + 18 * at)]) for at, cells in enumerate(rows)]
     return Table(header, made, box(page, 200), title)
 
 

@@ -94,7 +94,7 @@ def test_the_first_label_of_a_page_has_lines_above_its_values_too(tmp_path: Path
     (found,) = tables(reading.blocks)
     assert cells(found) == [["分公司9（账单迟到，下季度补记）", "1.00"], ["分公司 10", "2.00"]]
     assert not [block for block in reading.blocks if isinstance(block, Paragraph)]
-    assert found.rows[0].box.y0 < 200 - 6
+    assert found.rows[0].boxes[0].y0 < 200 - 6
 
 
 @pytest.mark.parametrize(
