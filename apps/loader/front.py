@@ -18,6 +18,7 @@ _DATES = (
     ),
     re.compile(r"(?P<n>[A-Z][a-z]{2,8})\.?\s+(?P<d>\d{1,2}),?\s+(?P<y>(?:19|20)\d\d)"),
 )
+_CENTURY = re.compile(r"19\d\d|20\d\d")
 _FILE_NAME = re.compile(r"\.[A-Za-z]{2,5}$")
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _LETTER = re.compile(r"[A-Za-z]")
@@ -46,7 +47,7 @@ def language(texts: Iterable[str]) -> Language:
 
 def report_date(texts: Iterable[str]) -> date | None:
     """The first full date that is written in the texts."""
-    for text in texts:
+    for text in filter(_CENTURY.search, texts):
         for form in _DATES:
             for match in form.finditer(text):
                 if found := _date(match.groupdict()):

@@ -100,6 +100,8 @@ def _texts(row: list[Cell]) -> list[str]:
 
 def _text(cell: Cell) -> str:
     """A cell's lines as one."""
+    if len(cell) == 1:
+        return cell[0].text
     text = ""
     for line in rows(cell):
         text = continued(text, joined(line)) if text else joined(line)
