@@ -76,13 +76,15 @@ class _Chunker:
         self._text, self._boxes = "", []
 
     def _paragraph(self, block: Paragraph) -> None:
+        start = 0
         for piece in pieces(block.text, self._fits):
             longer = continued(self._text, piece) if self._text else piece
             if self._text and not self._fits(longer):
                 self.flush()
                 longer = piece
             self._text = longer.strip()
-            self._boxes += block.boxes
+            self._boxes += block.within(start, start + len(piece))
+            start += len(piece)
 
     def _rows(self, table: Table) -> None:
         """A row with a label alone is no passage: it says what the rows below it are about."""

@@ -90,9 +90,10 @@ def _add_line(found: list[Block], line: Line, first: bool) -> None:
         if goes_on:
             last.text = continued(last.text, line.text)
             last.boxes.append(line.box)
+            last.ends.append(len(last.text))
             last.short = line.short
             return
-    found.append(Paragraph(line.text, [line.box], line.short))
+    found.append(Paragraph(line.text, [line.box], [len(line.text)], line.short))
 
 
 def _add_table(found: list[Block], table: Table, first: bool) -> None:

@@ -45,7 +45,7 @@ _PLAIN = ("sha3", "title", "language", "pages", "hidden", "ocr", "repaired")
 
 def _listed(block: Block) -> list[Any]:
     if isinstance(block, Paragraph):
-        return ["p", block.text, [_corners(box) for box in block.boxes]]
+        return ["p", block.text, [_corners(box) for box in block.boxes], block.ends]
     if isinstance(block, Heading):
         return ["h", block.text, _corners(block.box), block.level]
     rows = [[row.cells, [_corners(box) for box in row.boxes]] for row in block.rows]
@@ -58,7 +58,7 @@ def _corners(box: Box) -> list[float]:
 
 def _block(kind: str, text: str, *rest: Any) -> Block:
     if kind == "p":
-        return Paragraph(text, [Box(*corners) for corners in rest[0]])
+        return Paragraph(text, [Box(*corners) for corners in rest[0]], rest[1])
     if kind == "h":
         return Heading(text, Box(*rest[0]), rest[1])
     header, rows, corners = rest

@@ -10,7 +10,10 @@ def box(page: int = 1, y: float = 100) -> Box:
 
 
 def paragraph(text: str, *pages: int) -> Paragraph:
-    return Paragraph(text, [box(page) for page in pages or (1,)])
+    """A line a page, of equal length."""
+    on = pages or (1,)
+    ends = [len(text) * (at + 1) // len(on) for at in range(len(on))]
+    return Paragraph(text, [box(page) for page in on], ends)
 
 
 def heading(text: str, level: int = 1, page: int = 1) -> Heading:

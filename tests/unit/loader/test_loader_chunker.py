@@ -95,6 +95,13 @@ def test_a_chunk_over_two_pages_has_a_box_on_each() -> None:
     assert [box.page for box in chunk.boxes] == [1, 2]
 
 
+def test_a_part_of_a_paragraph_has_the_boxes_of_its_own_lines() -> None:
+    text = "The first page says so. The second one says more. The third one ends."
+    made = chunks(reading(paragraph(text, 1, 2, 3)), len, budget=36)
+    assert [[box.page for box in chunk.boxes] for chunk in made] == [[1, 2], [2, 3], [3]]
+    assert "".join(chunk.text for chunk in made) == text.replace(". T", ".T")
+
+
 def test_the_search_text_is_normalised_and_the_text_is_as_on_the_page() -> None:
     (chunk,) = cut(reading(paragraph("ﬁnal beneﬁt：１２３．４５　元")))
     assert chunk.text == "ﬁnal beneﬁt：１２３．４５　元"
