@@ -77,6 +77,12 @@ tests/.packages: tests/packages.txt
 	@dpkg -s $$(cat $<) >/dev/null 2>&1 || (apt-get update -q && apt-get install -y -q $$(cat $<))
 	@touch $@
 
+# Programs that only a bench compares with or prints from.
+tests/bench/.packages: tests/bench/packages.txt
+	@dpkg -s $$(cat $<) >/dev/null 2>&1 || \
+	  (apt-get update -q && apt-get install -y -q --no-install-recommends $$(cat $<))
+	@touch $@
+
 bench-split: up ## 10,000 lookups at 1, 12, 50 and 99 %
 	$(PYTHON) -m tests.bench.split
 
@@ -98,7 +104,7 @@ bench-attention: packages ## block-wise attention against the unblocked form, 12
 bench-embed: packages ## the embedder beside plain ONNX Runtime and the package's C engine (15 minutes)
 	$(PYTHON) -m tests.bench.embed
 
-bench-loader: packages tests/.packages ## rows, numbers and order of 80 printed reports, beside pdfplumber and pymupdf4llm
+bench-loader: packages tests/.packages tests/bench/.packages ## rows, numbers and order of 100 printed reports, beside pdfplumber and pymupdf4llm
 	$(PYTHON) -m tests.bench.loader
 
 ROWS := 100000

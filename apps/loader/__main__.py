@@ -62,11 +62,15 @@ def _parser() -> argparse.ArgumentParser:
 def _paths(files: Sequence[Path]) -> list[Path]:
     found: list[Path] = []
     for file in files:
-        paths = sorted(file.rglob("*.pdf")) if file.is_dir() else [file]
+        paths = _below(file) if file.is_dir() else [file]
         if not paths:
             raise BadCommand(f"{file}: there is no PDF file below it; name another folder")
         found += paths
     return found
+
+
+def _below(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.suffix.lower() == ".pdf")
 
 
 def _sources(

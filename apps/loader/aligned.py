@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
+from typing import NamedTuple
 
 from apps.loader.cells import is_value
 from apps.loader.grid import Cell
+from apps.loader.labels import wraps
 from apps.loader.page import Segment
 from apps.loader.rows import WIDE, Row, joined
 
@@ -19,6 +21,14 @@ PROSE = 45
 """Characters: cells that are longer on average are running text."""
 
 Interval = tuple[float, float]
+
+
+class Found(NamedTuple):
+    """A table in lines `[start:end]`: its rows' pieces by column, wrapped lines joined."""
+
+    start: int
+    end: int
+    cells: list[list[Cell]]
 
 
 def groups(lines: Sequence[Row]) -> list[tuple[int, int]]:
@@ -72,34 +82,38 @@ def _is_within(lines: Sequence[Row], start: int, at: int) -> bool:
 
 
 def _pitch(lines: Sequence[Row]) -> float:
-    """The usual distance of rows with several pieces, next to each other if there are such."""
-    near = [
-        below[0].middle - above[0].middle
-        for above, below in pairwise(lines)
-        if len(above) >= 2 and len(below) >= 2
-    ]
-    heights = [row[0].middle for row in lines if len(row) >= 2]
-    steps = near or [below - above for above, below in pairwise(heights)]
-    return median(steps) if steps else 0.0
+    """The usual distance of rows with several pieces, next to each other if there are such; else
+    from line to line where two rows meet: where the distance is largest."""
+    steps = [below[0].middle - above[0].middle for above, below in pairwise(lines)]
+    several = [at for at, row in enumerate(lines) if len(row) >= 2]
+    near = [steps[above] for above, below in pairwise(several) if below == above + 1]
+    between = [max(steps[above:below]) for above, below in pairwise(several)]
+    return median(near or between or [0.0])
 
 
-def cells(lines: Sequence[Row]) -> list[list[Cell]] | None:
-    """The rows' pieces by column, wrapped lines joined to their row; None if it is no table."""
-    columns = _columns(lines)
+def table(lines: Sequence[Row], free: int, start: int, end: int) -> Found | None:
+    """The table that `lines[start:end]` and the lines next to them, from `free` on, are; None if
+    it is none."""
+    columns = _columns(lines[start:end])
     if len(columns) < 2:
         return None
-    pitch = _pitch(lines)
-    table: list[list[Cell]] = []
-    for at, row in enumerate(lines):
+    found = wraps(lines, free, start, end, columns[1][0])
+    within = lines[found.start : found.end]
+    pitch = _pitch(within)
+    made: list[list[Cell]] = []
+    for at, row in enumerate(within):
         placed: list[Cell] = [[] for _ in columns]
         for piece in row:
             placed[_column(columns, piece)].append(piece)
-        if table and _wraps(lines, at, pitch) and not _both_valued(table, placed):
-            for cell, more in zip(table[-1], placed, strict=True):
+        goes_on = found.goes_on.get(found.start + at)
+        if goes_on is None:
+            goes_on = bool(made) and _wraps(within, at, pitch) and not _both_valued(made, placed)
+        if goes_on:
+            for cell, more in zip(made[-1], placed, strict=True):
                 cell += more
         else:
-            table.append(placed)
-    return table if _is_table(table) else None
+            made.append(placed)
+    return Found(found.start, found.end, made) if _is_table(made) else None
 
 
 def prose(

@@ -1,5 +1,6 @@
 """What a page is made of once its lines are joined: paragraphs, headings and tables."""
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 from apps.loader.chunk import Box
@@ -20,11 +21,18 @@ class Line:
 
 @dataclass(slots=True)
 class Paragraph:
-    """Running text; `boxes` one a line; `short` if the last line ends before its column does."""
+    """Running text; `boxes` one a line, and in `ends` where in `text` each line ends; `short` if
+    the last line ends before its column does."""
 
     text: str
     boxes: list[Box]
+    ends: list[int]
     short: bool = False
+
+    def within(self, start: int, end: int) -> list[Box]:
+        """The boxes of the lines that `text[start:end]` stands on."""
+        first = bisect_right(self.ends, start)
+        return self.boxes[first : bisect_left(self.ends, end) + 1]
 
 
 @dataclass(slots=True)
@@ -38,10 +46,10 @@ class Heading:
 
 @dataclass(slots=True)
 class TableRow:
-    """The cells of one row as on the page, "" for an empty one."""
+    """The cells of one row as on the page, "" for an empty one; a box a page."""
 
     cells: list[str]
-    box: Box
+    boxes: list[Box]
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 from apps.loader.blocks import Heading, Paragraph, Table, TableRow
 from apps.loader.chunk import Box, Chunk, Kind
+from apps.loader.errors import Unreadable
 from apps.loader.file import Reading
 from apps.loader.normal import readable_share, searchable
 from apps.loader.rows import continued
@@ -13,6 +14,12 @@ from apps.loader.sentences import pieces
 
 BUDGET = 240
 """Tokens of a chunk: a passage that a person reads at a glance, and half of the model's window."""
+MOST = 50_000
+"""Chunks of a document."""
+CHARACTERS = 1_000
+"""Of a chunk, on average over the document: a long head that every row repeats is more."""
+_LONGEST_TOKEN = 64
+"""Characters."""
 _NOTES = re.compile(
     r"[\d一二三四五六七八九十、.．\s]*(?:(?:财务报表)?附注|notes?\b)", re.IGNORECASE
 )
@@ -20,9 +27,10 @@ _NOTES = re.compile(
 Count = Callable[[str], int]
 
 
-def chunks(reading: Reading, count: Count, budget: int = BUDGET) -> list[Chunk]:
-    """The chunks of a file. `count` gives the tokens of a text, special ones included."""
-    chunker = _Chunker(reading, count, budget)
+def chunks(reading: Reading, count: Count, budget: int = BUDGET, most: int = MOST) -> list[Chunk]:
+    """The chunks of a file. `count` gives the tokens of a text, special ones included. Raises
+    `Unreadable` if they are more than `most`, or if what is repeated in each is without end."""
+    chunker = _Chunker(reading, count, budget, most)
     for at, block in enumerate(reading.blocks):
         following = reading.blocks[at + 1] if at + 1 < len(reading.blocks) else None
         chunker.add(block, following)
@@ -33,10 +41,12 @@ def chunks(reading: Reading, count: Count, budget: int = BUDGET) -> list[Chunk]:
 class _Chunker:
     """Where in the document we are and what is collected of the running text."""
 
-    def __init__(self, reading: Reading, count: Count, budget: int) -> None:
+    def __init__(self, reading: Reading, count: Count, budget: int, most: int) -> None:
         self._reading = reading
         self._count = count
         self._budget = budget
+        self._most = most
+        self._characters = 0
         self._path: list[tuple[int, str]] = []
         self._text = ""
         self._boxes: list[Box] = []
@@ -66,13 +76,15 @@ class _Chunker:
         self._text, self._boxes = "", []
 
     def _paragraph(self, block: Paragraph) -> None:
+        start = 0
         for piece in pieces(block.text, self._fits):
             longer = continued(self._text, piece) if self._text else piece
             if self._text and not self._fits(longer):
                 self.flush()
                 longer = piece
             self._text = longer.strip()
-            self._boxes += block.boxes
+            self._boxes += block.within(start, start + len(piece))
+            start += len(piece)
 
     def _rows(self, table: Table) -> None:
         """A row with a label alone is no passage: it says what the rows below it are about."""
@@ -96,12 +108,14 @@ class _Chunker:
         if group:
             metadata["group"] = group
         spoken = f"{table.title} {group} {_spoken(table, row)}"
-        self._emit("table_row", shown, spoken, [row.box], metadata)
+        self._emit("table_row", shown, spoken, row.boxes, metadata)
 
     def _fits(self, text: str) -> bool:
         room = self._budget - len(self._context()) // 2
-        # A token is at least a character, so that short texts need no tokeniser.
-        return len(text) + 4 <= room or self._count(text) <= room
+        # A token is at least a character, so that short texts need no tokeniser; nor do long ones.
+        if len(text) + 4 <= room:
+            return True
+        return len(text) <= _LONGEST_TOKEN * room and self._count(text) <= room
 
     def _context(self) -> str:
         return " ".join([self._reading.title, *(text for _, text in self._path)])
@@ -110,6 +124,9 @@ class _Chunker:
         self, kind: Kind, text: str, spoken: str, boxes: Sequence[Box], metadata: dict[str, Any]
     ) -> None:
         search = searchable(f"{self._context()}: {spoken}")
+        self._characters += len(text) + len(search)
+        if len(self.done) >= self._most or self._characters > CHARACTERS * self._most:
+            raise Unreadable("too large", f"it gives more than {self._most} passages; split it")
         section = tuple(text for _, text in self._path)
         merged = tuple(_by_page(boxes))
         ocr = any(box.page in self._reading.ocr for box in merged)

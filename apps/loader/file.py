@@ -1,6 +1,7 @@
 """Reads one PDF file: what is in it, and what was left out and why."""
 
 import hashlib
+import stat
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date
@@ -64,13 +65,23 @@ def forget() -> None:
     pymupdf.TOOLS.store_shrink(100)
 
 
-def _bytes(path: Path, limits: Limits) -> bytes:
+def check(path: Path, limits: Limits) -> None:
+    """Whether `path` is a file of a size that may be read: before a byte of it is. Raises
+    `Unreadable`."""
     try:
-        size = path.stat().st_size
-        if size > limits.bytes:
-            raise Unreadable(
-                "too large", f"{size / MIB:.1f} MiB of at most {limits.bytes / MIB:.0f}; split it"
-            )
+        status = path.stat()
+    except OSError as error:
+        raise Unreadable("not readable", f"{error.strerror}; look at its path") from None
+    if not stat.S_ISREG(status.st_mode):
+        raise Unreadable("not readable", "it is no plain file; name another one")
+    if status.st_size > limits.bytes:
+        share = f"{status.st_size / MIB:.1f} MiB of at most {limits.bytes / MIB:.0f}"
+        raise Unreadable("too large", f"{share}; split it")
+
+
+def _bytes(path: Path, limits: Limits) -> bytes:
+    check(path, limits)
+    try:
         data = path.read_bytes()
     except OSError as error:
         raise Unreadable("not readable", f"{error.strerror}; look at its rights") from None

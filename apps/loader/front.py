@@ -18,13 +18,16 @@ _DATES = (
     ),
     re.compile(r"(?P<n>[A-Z][a-z]{2,8})\.?\s+(?P<d>\d{1,2}),?\s+(?P<y>(?:19|20)\d\d)"),
 )
+_CENTURY = re.compile(r"19\d\d|20\d\d")
 _FILE_NAME = re.compile(r"\.[A-Za-z]{2,5}$")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]+")
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _LETTER = re.compile(r"[A-Za-z]")
 
 
 def title(pages: Sequence[Page], metadata: str, name: str) -> str:
     """The file's own title, or the largest line of the first page with text, or `name`."""
+    metadata = _CONTROL.sub(" ", metadata).strip()
     if metadata and not _FILE_NAME.search(metadata) and "�" not in metadata:
         return metadata[:TITLE_LETTERS]
     first = next((page for page in pages if page.segments), None)
@@ -46,7 +49,7 @@ def language(texts: Iterable[str]) -> Language:
 
 def report_date(texts: Iterable[str]) -> date | None:
     """The first full date that is written in the texts."""
-    for text in texts:
+    for text in filter(_CENTURY.search, texts):
         for form in _DATES:
             for match in form.finditer(text):
                 if found := _date(match.groupdict()):

@@ -20,13 +20,16 @@ class Grid:
     ys: list[float]
     lines: list[Rectangle]
 
-    def span(self, piece: Segment) -> range:
+    def edges(self, y: float) -> list[float]:
+        """Where the columns' lines stand that reach the height `y`, from the left."""
+        return sorted(line[0] for line in self.lines if line[1] - NEAR <= y <= line[3] + NEAR)
+
+    def span(self, piece: Segment, edges: Sequence[float]) -> range:
         """The columns that the cell of `piece` covers: from the line at its left to the one at
-        its right, of those that reach its height."""
-        x, y = (piece.x0 + piece.x1) / 2, piece.middle
-        here = [line[0] for line in self.lines if line[1] - NEAR <= y <= line[3] + NEAR]
-        left = max((edge for edge in here if edge <= x), default=self.xs[0])
-        right = min((edge for edge in here if edge > x), default=self.xs[-1])
+        its right, of the `edges` at its height."""
+        at = bisect_right(edges, (piece.x0 + piece.x1) / 2)
+        left = edges[at - 1] if at else self.xs[0]
+        right = edges[at] if at < len(edges) else self.xs[-1]
         first = bisect_right(self.xs, left + NEAR)
         return range(first, max(first + 1, bisect_right(self.xs, right - NEAR) + 1))
 
@@ -82,9 +85,13 @@ def cells(grid: Grid, pieces: Sequence[Segment]) -> list[list[Cell]]:
     """The pieces by band and column; columns and bands without any text are left out. A cell over
     several columns is the same list in each."""
     bands: dict[int, dict[int, Cell]] = {}
+    edges: dict[float, list[float]] = {}
     for piece in pieces:
-        band = bands.setdefault(bisect_right(grid.ys, piece.middle), {})
-        first, *more = grid.span(piece)
+        height = piece.middle
+        band = bands.setdefault(bisect_right(grid.ys, height), {})
+        if height not in edges:
+            edges[height] = grid.edges(height)
+        first, *more = grid.span(piece, edges[height])
         cell = band.setdefault(first, [])
         cell.append(piece)
         for column in more:

@@ -53,10 +53,13 @@ def _front_matter(page: Page, lines: Sequence[Row], total: int) -> str:
     if leaders >= 3 and leaders >= TOC_SHARE * len(texts):
         return "table of contents"
     titled = any(_TOC.fullmatch(text.strip()) for text in texts[:2])
-    numbered = sum(bool(_ENDS_IN_PAGE.search(text)) for text in texts)
-    if titled and (leaders or numbered >= TOC_SHARE * (len(texts) - 1)):
+    if titled and (leaders or _numbered(texts) >= TOC_SHARE * (len(texts) - 1)):
         return "table of contents"
     return ""
+
+
+def _numbered(texts: Sequence[str]) -> int:
+    return sum(bool(_ENDS_IN_PAGE.search(text)) for text in texts)
 
 
 def _is_cover(lines: Sequence[Row], texts: Sequence[str]) -> bool:

@@ -40,11 +40,11 @@ def _flow(page: Page, flow: Sequence[Row]) -> list[tuple[float, Line | Table]]:
             items += _lines(page, flow[at:start]) + _lines(page, left) + _lines(page, right)
             at = until
             continue
-        table = aligned.cells(flow[start:end])
+        table = aligned.table(flow, at, start, end)
         if table is not None:
-            items += _lines(page, flow[at:start])
-            items.append((flow[end - 1][0].y1, _table(page, table)))
-            at = end
+            items += _lines(page, flow[at : table.start])
+            items.append((flow[table.end - 1][0].y1, _table(page, table.cells)))
+            at = table.end
     return items + _lines(page, flow[at:])
 
 
@@ -80,7 +80,7 @@ def _insert(
 def _table(page: Page, table: list[list[Cell]]) -> Table:
     texts = [_texts(row) for row in table]
     made = [
-        TableRow(text, page.box([piece for cell in row for piece in cell]))
+        TableRow(text, [page.box([piece for cell in row for piece in cell])])
         for text, row in zip(texts, table, strict=True)
     ]
     whole = page.box([piece for row in table for cell in row for piece in cell])
@@ -100,6 +100,8 @@ def _texts(row: list[Cell]) -> list[str]:
 
 def _text(cell: Cell) -> str:
     """A cell's lines as one."""
+    if len(cell) == 1:
+        return cell[0].text
     text = ""
     for line in rows(cell):
         text = continued(text, joined(line)) if text else joined(line)

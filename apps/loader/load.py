@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from apps.loader import chunker, risk
 from apps.loader.chunk import Chunk, Document
 from apps.loader.errors import Unreadable
-from apps.loader.file import Reading
+from apps.loader.file import Reading, check
 from apps.loader.reader import Reader
 
 F32 = NDArray[np.float32]
@@ -84,6 +84,9 @@ def load(
         begun = clock()
         name = source.path.name
         try:
+            if name != (shown := name.encode("utf-8", "replace").decode()):
+                name = shown
+                raise Unreadable("not readable", "its name is no UTF-8; rename it")
             if name in names:
                 raise Unreadable("named twice", "another file of this run has its name; rename it")
             names.add(name)
@@ -96,10 +99,12 @@ def load(
 
 def _one(source: Source, reader: Reader, model: Model, store: Store, budget: int) -> Result:
     name = source.path.name
+    check(source.path, reader.limits)
     if store.has(_sha3(source.path), name, source.owner):
         return Result(name, "unchanged")
     reading = reader.read(source.path)
-    document = document_of(source, reading, chunker.chunks(reading, model.count, budget))
+    most = reader.limits.chunks
+    document = document_of(source, reading, chunker.chunks(reading, model.count, budget, most))
     if not document.chunks:
         raise Unreadable("no text", f"nothing to store: {_counted(reading)}; scan it with OCR")
     outcome = store.put(document, _vectors(model, document.chunks))

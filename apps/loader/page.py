@@ -50,11 +50,11 @@ class Page:
 
     def box(self, parts: Sequence[Segment]) -> Box:
         """The box around `parts`, on the unrotated page."""
-        x0, y0 = min(part.x0 for part in parts), min(part.y0 for part in parts)
-        x1, y1 = max(part.x1 for part in parts), max(part.y1 for part in parts)
+        lefts, tops, rights, bottoms, *_ = zip(*parts, strict=True)
+        x0, y0, x1, y1 = min(lefts), min(tops), max(rights), max(bottoms)
         if self.restore is not None:
             x0, y0, x1, y1 = turned((x0, y0, x1, y1), self.restore)
-        return Box(self.number, *(round(value, 2) for value in (x0, y0, x1, y1)))
+        return Box(self.number, round(x0, 2), round(y0, 2), round(x1, 2), round(y1, 2))
 
 
 def turned(box: Rectangle, matrix: Matrix) -> Rectangle:

@@ -98,7 +98,8 @@ def _of_blocks(blocks: Sequence[Block]) -> Iterator[tuple[str, Box, str]]:
         else:
             yield "table", block.box, f"table: {block.title} ({' | '.join(block.header)})"
             for row in block.rows:
-                yield "row", row.box, " | ".join(row.cells)
+                for box in row.boxes:
+                    yield "row", box, " | ".join(row.cells)
 
 
 def _of_chunks(found: Sequence[Chunk]) -> Iterator[tuple[str, Box, str]]:

@@ -25,7 +25,7 @@ class Reader:
     """Reads file after file; use it in a `with` block."""
 
     def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+        self.limits = limits
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "Reader":
@@ -42,8 +42,8 @@ class Reader:
     def read(self, path: Path) -> Reading:
         """The file at `path`, or raises `Unreadable`; the next file is read in any case."""
         process = self._process or self._start()
-        request = {"path": str(path.resolve()), "limits": asdict(self._limits)}
-        deadline = time.monotonic() + self._limits.seconds
+        request = {"path": str(path.resolve()), "limits": asdict(self.limits)}
+        deadline = time.monotonic() + self.limits.seconds
         assert process.stdin is not None
         try:
             process.stdin.write(json.dumps(request).encode() + b"\n")
@@ -59,10 +59,13 @@ class Reader:
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
             while not parts or not parts[-1].endswith(b"\n"):
+                if sum(map(len, parts)) > self.limits.answer:
+                    self._end()
+                    raise Unreadable("too large", "it has too many pieces of text; split it")
                 if not selector.select(max(0.0, deadline - time.monotonic())):
                     self._end()
                     raise Unreadable(
-                        "too slow", f"not read within {self._limits.seconds:g} s; print it anew"
+                        "too slow", f"not read within {self.limits.seconds:g} s; print it anew"
                     )
                 part = os.read(process.stdout.fileno(), _READ)
                 if not part:
@@ -72,7 +75,7 @@ class Reader:
 
     def _start(self) -> "subprocess.Popen[bytes]":
         self._process = subprocess.Popen(
-            [sys.executable, "-m", MODULE, str(self._limits.memory)],
+            [sys.executable, "-m", MODULE, str(self.limits.memory)],
             cwd=ROOT,
             env={"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(ROOT)},
             stdin=subprocess.PIPE,
@@ -88,7 +91,7 @@ class Reader:
         code = process.wait()
         _close(process)
         if code == _OUT_OF_MEMORY:
-            share = f"more than {self._limits.memory // MIB} MiB"
+            share = f"more than {self.limits.memory // MIB} MiB"
             return Unreadable("too much memory", f"{share} to read it; split it or print it anew")
         return Unreadable("crashed", f"the reader ended with {code}; print the file anew")
 

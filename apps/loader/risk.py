@@ -29,6 +29,8 @@ _LABELS = {
     "solvency": r"综合偿付能力充足率|solvency ratio",
     "profit": r"净利润|net profit",
 }
+LONGEST = 24
+"""Characters of a number: more digits are none that a report has, and more than are exact."""
 _NUMBER = re.compile(r"[(-]?\s*\d[\d,]*(?:\.\d+)?\s*\)?\s*%?")
 _RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*[-–—~～至]\s*(\d+(?:\.\d+)?)")
 _END = re.compile(r"([≤<≥>])=?\s*(\d+(?:\.\d+)?)")
@@ -62,7 +64,7 @@ def summary(blocks: Iterable[Block]) -> dict[str, Any]:
 def number(text: str) -> Decimal | None:
     """The number a cell holds, in brackets negative, a percentage as a part of 1."""
     plain = searchable(text).rstrip(" ↑↓*")
-    if not _NUMBER.fullmatch(plain):
+    if len(plain) > LONGEST or not _NUMBER.fullmatch(plain):
         return None
     negative = plain.startswith(("(", "-"))
     digits = re.sub(r"[^\d.]", "", plain)
@@ -80,7 +82,7 @@ def _note(found: dict[str, Found], row: TableRow) -> None:
             values = (number(cell) for cell in row.cells[1:])
             value = next((value for value in values if value is not None), None)
             if value is not None:
-                found[name] = Found(value, " ".join(row.cells), row.box)
+                found[name] = Found(value, " ".join(row.cells), row.boxes[0])
 
 
 def _ratio(
@@ -109,7 +111,7 @@ def _value(
 
 def _stated(name: str, value: Decimal, flag: bool, rows: tuple[Found, ...]) -> dict[str, Any]:
     sources = [{"text": row.text, "box": asdict(row.box)} for row in rows]
-    return {"name": name, "value": str(round(value, 4)), "flag": flag, "rows": sources}
+    return {"name": name, "value": f"{value:.4f}", "flag": flag, "rows": sources}
 
 
 _RULES = (
@@ -139,7 +141,7 @@ def _outside(table: Table, row: TableRow) -> dict[str, Any] | None:
     else:
         return None
     text = " ".join(row.cells)
-    return {"label": row.cells[0], "flag": flag, "text": text, "box": asdict(row.box)}
+    return {"label": row.cells[0], "flag": flag, "text": text, "box": asdict(row.boxes[0])}
 
 
 def _bounds(text: str) -> tuple[Decimal | None, Decimal | None]:

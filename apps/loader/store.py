@@ -8,6 +8,7 @@ import psycopg
 from apps.embedder import Embedder
 from apps.embedder.questions import questions
 from apps.loader.chunk import Document
+from apps.loader.errors import Unreadable
 from apps.loader.load import F32
 from apps.retrieval import documents
 from apps.retrieval.refill import refill
@@ -55,8 +56,12 @@ class Database:
         return documents.known(self._connection, sha3, name, owner, self._embedder.model)
 
     def put(self, document: Document, vectors: F32) -> str:
-        """Store it in one transaction."""
-        return documents.replace(self._connection, document, vectors, self._embedder.model).outcome
+        """Store it in one transaction. Raises `Unreadable` if it holds what no table does."""
+        model = self._embedder.model
+        try:
+            return documents.replace(self._connection, document, vectors, model).outcome
+        except (psycopg.DataError, UnicodeEncodeError) as error:
+            raise Unreadable("damaged", f"{_line(error)}; print the file anew") from None
 
     def finish(self) -> None:
         """What each run ends with, also one that changed nothing: the one before it may have

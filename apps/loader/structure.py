@@ -5,7 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import inf
 
-from apps.loader.blocks import Block, Heading, Line, Paragraph, Table
+from apps.loader.blocks import Block, Heading, Line, Paragraph, Table, TableRow
+from apps.loader.cells import is_value
+from apps.loader.labels import is_small, is_unfinished
 from apps.loader.rows import continued
 
 LARGER = 1.12
@@ -88,15 +90,18 @@ def _add_line(found: list[Block], line: Line, first: bool) -> None:
         if goes_on:
             last.text = continued(last.text, line.text)
             last.boxes.append(line.box)
+            last.ends.append(len(last.text))
             last.short = line.short
             return
-    found.append(Paragraph(line.text, [line.box], line.short))
+    found.append(Paragraph(line.text, [line.box], [len(line.text)], line.short))
 
 
 def _add_table(found: list[Block], table: Table, first: bool) -> None:
     """Goes on with the table of the page before, or begins one, with the line above as title."""
     last = found[-1] if found else None
     if first and isinstance(last, Table) and _goes_on(last, table):
+        if _is_cut(last.rows[-1].cells, table.rows[0].cells):
+            _mend(last.rows[-1], table.rows.pop(0))
         last.rows += table.rows
         return
     lines: list[str] = []
@@ -112,6 +117,22 @@ def _add_table(found: list[Block], table: Table, first: bool) -> None:
         lines.insert(0, found[-1].text)
     table.title = " ".join(filter(None, (*lines, table.title)))
     found.append(table)
+
+
+def _is_cut(above: Sequence[str], below: Sequence[str]) -> bool:
+    """Whether the last row of a page and the first of the next are one row that the page's end
+    cuts: one of them has no value, and the text goes on."""
+    if any(map(is_value, above[1:])) and any(map(is_value, below[1:])):
+        return False
+    if not below[0]:
+        return not any(map(is_value, below[1:]))
+    return is_unfinished(above[0]) or (is_small(below[0]) and not is_small(above[0]))
+
+
+def _mend(row: TableRow, rest: TableRow) -> None:
+    pairs = zip(row.cells, rest.cells, strict=True)
+    row.cells = [continued(cell, more) if cell and more else cell or more for cell, more in pairs]
+    row.boxes += rest.boxes
 
 
 def _goes_on(last: Table, table: Table) -> bool:

@@ -45,10 +45,10 @@ _PLAIN = ("sha3", "title", "language", "pages", "hidden", "ocr", "repaired")
 
 def _listed(block: Block) -> list[Any]:
     if isinstance(block, Paragraph):
-        return ["p", block.text, [_corners(box) for box in block.boxes]]
+        return ["p", block.text, [_corners(box) for box in block.boxes], block.ends]
     if isinstance(block, Heading):
         return ["h", block.text, _corners(block.box), block.level]
-    rows = [[row.cells, _corners(row.box)] for row in block.rows]
+    rows = [[row.cells, [_corners(box) for box in row.boxes]] for row in block.rows]
     return ["t", block.title, block.header, rows, _corners(block.box)]
 
 
@@ -58,8 +58,9 @@ def _corners(box: Box) -> list[float]:
 
 def _block(kind: str, text: str, *rest: Any) -> Block:
     if kind == "p":
-        return Paragraph(text, [Box(*corners) for corners in rest[0]])
+        return Paragraph(text, [Box(*corners) for corners in rest[0]], rest[1])
     if kind == "h":
         return Heading(text, Box(*rest[0]), rest[1])
     header, rows, corners = rest
-    return Table(header, [TableRow(cells, Box(*box)) for cells, box in rows], Box(*corners), text)
+    made = [TableRow(cells, [Box(*box) for box in boxes]) for cells, boxes in rows]
+    return Table(header, made, Box(*corners), text)

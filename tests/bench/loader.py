@@ -1,9 +1,9 @@
 """`make bench-loader`: rows, numbers and reading order on files with known contents; speed; memory.
 
-80 files, 20 each from PyMuPDF, ReportLab, fpdf2 and a browser's print, half Chinese and half
-English: ruled, half-ruled, zebra and plain tables, white heads on dark ground, wrapped labels,
-tables over two pages, prose in two columns, pages turned by /Rotate and cropped. (LibreOffice is
-not among them.) They are printed once, into the cache.
+100 files, 20 each from PyMuPDF, ReportLab, fpdf2, a browser's print and LibreOffice, half Chinese
+and half English: ruled, half-ruled, zebra and plain tables, white heads on dark ground, wrapped
+labels with values beside their top, middle or bottom, tables and single rows over two pages,
+prose in two columns, pages turned by /Rotate and cropped. They are printed once, into the cache.
 
 `rows_exact`: rows found with all their cells, of all true rows; the order of cells counts, white
 space does not. `numbers_exact`: numbers of true rows found in a row with the right label. `order`:
@@ -14,7 +14,7 @@ to find tables is given the rows of both.
 bare `get_text("blocks")`, both one thread in this process, in turn, the median of the rounds; and
 the same for each printer's files: the less a page's fonts cost, the more our part of it weighs.
 `rss_growth_ratio`: the reading process's resident memory after FILES files over that after a
-tenth of them. Prints a table and one line of JSON last.
+tenth of them, one process for all of them. Prints a table and one line of JSON last.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def folder() -> Path:
     digest = hashlib.sha256()
     for place in _MAKING:
         for path in sorted((ROOT / place).rglob("*")):
-            if path.suffix in (".py", ".txt"):
+            if path.suffix in (".py", ".txt", ".j2"):
                 digest.update(path.read_bytes())
     return cache_folder() / "bench" / f"reports-{digest.hexdigest()[:16]}"
 
@@ -116,17 +116,21 @@ def rates(files: Sequence[Printed], rounds: int) -> tuple[float, float]:
 
 def growth(files: Sequence[Printed], count: int) -> float:
     """Resident memory after `count` files over that after a tenth of them."""
-    early = 0
+    early, process = 0, None
     with Reader(Limits()) as reader:
         for at in range(count):
             reader.read(files[at % len(files)].path)
+            process = process or reader.pid
             if at + 1 == count // 10:
-                early = _resident(reader)
-        return _resident(reader) / early
+                early = _resident(process)
+        # Another one would have forgotten what the first had kept.
+        if reader.pid != process:
+            raise SystemExit(f"the reading process {process} ended while its memory was measured")
+        return _resident(process) / early
 
 
-def _resident(reader: Reader) -> int:
-    return int(Path(f"/proc/{reader.pid}/statm").read_text().split()[1])
+def _resident(process: int | None) -> int:
+    return int(Path(f"/proc/{process}/statm").read_text().split()[1])
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Sample reports printed by four programs that write PDF, with known contents."""
+"""Sample reports printed by five programs that write PDF, with known contents."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 from apps.loader.samples import paper
 from apps.loader.samples.library import library
 from apps.loader.samples.report import Report
-from tests.reports import browser_paper, fpdf_paper, reportlab_paper
+from tests.reports import browser_paper, fpdf_paper, reportlab_paper, writer_paper
 from tests.reports.quarterly import quarterly
 
 Print = Callable[[Report, Path, int], None]
@@ -17,6 +17,7 @@ PRINTERS: dict[str, Print] = {
     "reportlab": reportlab_paper.print_report,
     "fpdf2": fpdf_paper.print_report,
     "chromium": browser_paper.print_report,
+    "libreoffice": writer_paper.print_report,
 }
 
 

@@ -10,7 +10,10 @@ def box(page: int = 1, y: float = 100) -> Box:
 
 
 def paragraph(text: str, *pages: int) -> Paragraph:
-    return Paragraph(text, [box(page) for page in pages or (1,)])
+    """A line a page, of equal length."""
+    on = pages or (1,)
+    ends = [len(text) * (at + 1) // len(on) for at in range(len(on))]
+    return Paragraph(text, [box(page) for page in on], ends)
 
 
 def heading(text: str, level: int = 1, page: int = 1) -> Heading:
@@ -18,7 +21,7 @@ def heading(text: str, level: int = 1, page: int = 1) -> Heading:
 
 
 def table(header: list[str], *rows: list[str], title: str = "", page: int = 1) -> Table:
-    made = [TableRow(cells, box(page, 200 + 18 * at)) for at, cells in enumerate(rows)]
+    made = [TableRow(cells, [box(page, 200 + 18 * at)]) for at, cells in enumerate(rows)]
     return Table(header, made, box(page, 200), title)
 
 

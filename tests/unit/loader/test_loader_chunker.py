@@ -6,6 +6,7 @@ import pytest
 
 from apps.loader.chunk import Chunk
 from apps.loader.chunker import chunks
+from apps.loader.errors import Unreadable
 from apps.loader.file import Reading
 from apps.loader.sentences import pieces
 from tests.unit.loader.readings import heading, paragraph, reading, table
@@ -94,6 +95,13 @@ def test_a_chunk_over_two_pages_has_a_box_on_each() -> None:
     assert [box.page for box in chunk.boxes] == [1, 2]
 
 
+def test_a_part_of_a_paragraph_has_the_boxes_of_its_own_lines() -> None:
+    text = "The first page says so. The second one says more. The third one ends."
+    made = chunks(reading(paragraph(text, 1, 2, 3)), len, budget=36)
+    assert [[box.page for box in chunk.boxes] for chunk in made] == [[1, 2], [2, 3], [3]]
+    assert "".join(chunk.text for chunk in made) == text.replace(". T", ".T")
+
+
 def test_the_search_text_is_normalised_and_the_text_is_as_on_the_page() -> None:
     (chunk,) = cut(reading(paragraph("ﬁnal beneﬁt：１２３．４５　元")))
     assert chunk.text == "ﬁnal beneﬁt：１２３．４５　元"
@@ -122,3 +130,21 @@ def test_notes_are_marked(name: str) -> None:
 def test_other_sections_are_not_marked_as_notes() -> None:
     (chunk,) = cut(reading(heading("Noteworthy changes"), paragraph("None.")))
     assert chunk.metadata == {}
+
+
+def test_what_every_row_repeats_has_an_end() -> None:
+    """A head of a book's length in each of thousands of rows would fill the memory."""
+    rows = [["Cash", "1.00"] for _ in range(500)]
+    with pytest.raises(Unreadable, match="too large"):
+        chunks(reading(table(["Item " * 10_000, "2025"], *rows)), len, most=1_000)
+
+
+def test_text_without_end_is_not_given_to_the_tokeniser_whole() -> None:
+    asked: list[int] = []
+
+    def count(text: str) -> int:
+        asked.append(len(text))
+        return len(text)
+
+    chunks(reading(paragraph("长" * 100_000)), count, budget=50)
+    assert max(asked) < 10_000

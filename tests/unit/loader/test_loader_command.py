@@ -34,6 +34,14 @@ def test_a_folder_whose_name_is_no_department_asks_for_one(
     assert "'My Files' is no department's name; give --department" in said(capsys)
 
 
+def test_files_are_found_whatever_the_case_of_their_ending(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "REPORT.PDF").touch()
+    assert main([str(tmp_path), "--department", "Finance!"]) == 2
+    assert "REPORT.PDF" in said(capsys)
+
+
 def test_a_department_that_cannot_be_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

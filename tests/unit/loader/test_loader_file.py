@@ -132,3 +132,13 @@ def test_title_language_and_date_come_from_the_file(tmp_path: Path) -> None:
     reading = read(pdf(tmp_path / "a.pdf", draw), Limits())
     assert (reading.title, reading.language) == ("安和健康保险2025年度报告", "zh")
     assert reading.date == date(2025, 12, 31)
+
+
+def test_a_title_is_one_line_without_control_characters(tmp_path: Path) -> None:
+    """No table takes a zero byte, and a report is shown on a terminal."""
+    path = pdf(tmp_path / "a.pdf", lambda page: put(page, 72, 100, "Claims are paid."))
+    with pymupdf.open(path) as document:
+        document.set_metadata({"title": "Report"})
+        content = document.tobytes()
+    path.write_bytes(content.replace(b"(Report)", b"<FEFF00520000001B000A0037>"))
+    assert read(path, Limits()).title == "R 7"

@@ -1,6 +1,7 @@
 """A run over many files: each gets its row, a bad one stops no other."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from apps.loader.chunk import Document
 from apps.loader.errors import Unreadable
 from apps.loader.file import Reading
+from apps.loader.limits import Limits
 from apps.loader.load import BATCH, F32, Result, Source, load
 from apps.loader.report import as_json, as_table, totals
 from apps.loader.wire import decode, encode
@@ -18,6 +20,8 @@ from tests.unit.loader.readings import heading, paragraph, reading, table
 
 class FakeReader:
     """Gives what the file's name says."""
+
+    limits = Limits(bytes=1000)
 
     def read(self, path: Path) -> Reading:
         if path.stem.startswith("bad"):
@@ -82,6 +86,45 @@ def test_a_file_that_is_gone_gets_one_line(tmp_path: Path, store: FakeStore) -> 
     source = Source(tmp_path / "none.pdf", "medical")
     (result,) = load([source], FakeReader(), FakeModel(), store)  # type: ignore[arg-type]
     assert result.error == "not readable: No such file or directory; look at its path"
+
+
+def test_a_pipe_and_a_folder_are_no_files(tmp_path: Path, store: FakeStore) -> None:
+    """A read from a pipe would wait for ever."""
+    os.mkfifo(tmp_path / "pipe.pdf")
+    (tmp_path / "folder.pdf").mkdir()
+    sources = [Source(tmp_path / name, "medical") for name in ("pipe.pdf", "folder.pdf")]
+    results = list(load(sources, FakeReader(), FakeModel(), store))  # type: ignore[arg-type]
+    assert [result.error for result in results] == [
+        "not readable: it is no plain file; name another one"
+    ] * 2
+
+
+def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path, store: FakeStore) -> None:
+    path = tmp_path / "huge.pdf"
+    with path.open("wb") as file:
+        file.truncate(1 << 34)
+    (result,) = load([Source(path, "medical")], FakeReader(), FakeModel(), store)  # type: ignore[arg-type]
+    assert result.error.startswith("too large")
+
+
+def test_a_name_that_is_no_text_is_refused_and_shown(tmp_path: Path, store: FakeStore) -> None:
+    path = tmp_path / os.fsdecode(b"bad\xff.pdf")
+    path.write_bytes(b"%PDF-")
+    (result,) = load([Source(path, "medical")], FakeReader(), FakeModel(), store)  # type: ignore[arg-type]
+    assert (result.name, result.outcome) == ("bad?.pdf", "failed")
+    assert "bad?.pdf" in as_table([result])
+
+
+def test_a_file_of_too_many_passages_is_refused(tmp_path: Path, store: FakeStore) -> None:
+    reader = FakeReader()
+    reader.limits = Limits(chunks=3)
+    paths = [tmp_path / name for name in ("long.pdf", "good.pdf")]
+    for path in paths:
+        path.write_bytes(b"%PDF-")
+    sources = [Source(path, "medical") for path in paths]
+    bad, good = load(sources, reader, FakeModel(), store)  # type: ignore[arg-type]
+    assert bad.error == "too large: it gives more than 3 passages; split it"
+    assert good.outcome == "added"
 
 
 def test_a_file_that_is_stored_is_neither_read_nor_embedded(

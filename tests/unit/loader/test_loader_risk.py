@@ -62,3 +62,11 @@ def test_results_outside_of_their_reference_range_are_flagged() -> None:
         ("空腹血糖", "high"),
         ("高密度脂蛋白", "low"),
     ]
+
+
+def test_numbers_beyond_measure_are_nobodys_figures() -> None:
+    """A report may print anything; the run goes on."""
+    huge = table(["Item", "2025"], ["Net profit", "9" * 40], ["Total liabilities", "9" * 20],
+                 ["Total assets", "0." + "0" * 18 + "1"])  # fmt: skip
+    (ratio,) = summary([huge])["ratios"]
+    assert (ratio["name"], ratio["flag"]) == ("liabilities_to_assets", True)

@@ -101,7 +101,7 @@ def test_a_table_goes_on_over_the_page_under_its_header(tmp_path: Path, repeated
     (table,) = tables(reading.blocks)
     assert table.header == SHEET[0]
     assert cells(table) == [*SHEET[1:], *more]
-    assert [row.box.page for row in table.rows] == [1] * 4 + [2] * 2
+    assert [row.boxes[0].page for row in table.rows] == [1] * 4 + [2] * 2
 
 
 def test_the_line_above_is_the_title_and_the_text_before_is_not(tmp_path: Path) -> None:
@@ -187,3 +187,38 @@ def test_a_full_line_in_the_middle_of_a_sentence_goes_on_however_wide_it_is_set(
     (block,) = read_pages(tmp_path, draw).blocks
     assert isinstance(block, Paragraph)
     assert block.text.endswith("客户满意度有所提高。")
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "whole"),
+    [
+        (["Branch 9 (bills,", "5.00"], ["late)", ""], ["Branch 9 (bills, late)", "5.00"]),
+        (["分公司（账单", ""], ["迟到）", "5.00"], ["分公司（账单迟到）", "5.00"]),
+        (["Insurance", "5.00"], ["liabilities", ""], ["Insurance liabilities", "5.00"]),
+        (["Remark", "paid by"], ["", "the branch"], ["Remark", "paid by the branch"]),
+    ],
+)  # fmt: skip
+def test_a_row_that_the_pages_end_cuts_is_one_row_with_a_box_on_each(
+    tmp_path: Path, above: list[str], below: list[str], whole: list[str]
+) -> None:
+    head, filler = ["Item", "2025"], [["Cash", "1.00"], ["Bonds", "2.00"]]
+    first, second = [head, *filler, above], [head, below, ["Shares", "3.00"], ["Land", "4.00"]]
+    (table,) = tables(
+        read_pages(
+            tmp_path, lambda page: draw_ruled(page, first), lambda page: draw_ruled(page, second)
+        ).blocks
+    )
+    assert cells(table) == [*filler, whole, *second[2:]]
+    assert [box.page for box in table.rows[2].boxes] == [1, 2]
+
+
+def test_a_label_alone_at_the_top_of_a_page_stays_a_row(tmp_path: Path) -> None:
+    head = ["项目", "2025年"]
+    first = [head, ["货币资金", "1.00"], ["债权投资", "2.00"]]
+    second = [head, ["非流动资产：", ""], ["固定资产", "3.00"]]
+    (table,) = tables(
+        read_pages(
+            tmp_path, lambda page: draw_ruled(page, first), lambda page: draw_ruled(page, second)
+        ).blocks
+    )
+    assert cells(table) == [*first[1:], *second[1:]]
