@@ -87,11 +87,10 @@ def held_still() -> Iterator[Api]:
     assert state.candidate is None, f"release {state.candidate} is under way: wait for it"
     identity, ended = f"overlay-tests_{uuid.uuid4()}", threading.Event()
     lease, path = Lease(api, NAMES, identity), group(API, NAMES.control, "leases", NAMES.lease)
-    found = api.get(path)
-    if found is not None:
-        # Taken, not asked for: the controller would not give it up by itself.
-        found["spec"]["holderIdentity"] = identity
-        api.replace(path, found)
+    if api.get(path) is not None:
+        # Taken, not asked for: the controller would not give it up by itself. By no version, as
+        # the controller renews it meanwhile.
+        api.patch(path, [{"op": "add", "path": "/spec/holderIdentity", "value": identity}])
     assert lease.hold()
     # The controller sees that it lost the Lease when it renews, not before.
     time.sleep(RENEW_S + 1)
