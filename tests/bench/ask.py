@@ -150,7 +150,7 @@ def routed(asked: Sequence[Asked]) -> float:
     classifier = Classifier.load(ensure())
     texts = [normalise(one.question.text) for one in asked]
     intents = [(*classifier.intent(text), text) for text in texts]
-    return float(np.mean([one[0] != "lab_report" and is_about_documents(*one) for one in intents]))
+    return float(np.mean([is_about_documents(*one) for one in intents]))
 
 
 def _passages(
