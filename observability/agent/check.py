@@ -12,8 +12,9 @@ from observability.agent.recorder import Recorder
 from observability.bpf.errors import TraceError
 from observability.bpf.kernel import FLOOR, RING_BUFFER, release
 from observability.bpf.program import bcc
+from observability.extension import ExtensionMissing
 from observability.gpu.nvml import Nvml
-from observability.native import NativeMissing, load
+from observability.native import load
 
 # A prime number: no other loop counts so.
 EXERCISES = 23
@@ -108,7 +109,7 @@ def _counters() -> tuple[bool | None, str]:
 def _exercised(perf: bool) -> list[Record]:
     try:
         native = load()
-    except NativeMissing as error:
+    except ExtensionMissing as error:
         raise TraceError(str(error)) from None
     records: list[Record] = []
     recorder = Recorder(["python"], records.extend, perf=perf)

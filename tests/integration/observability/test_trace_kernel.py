@@ -18,7 +18,7 @@ from observability import native
 from observability.agent.recorder import Recorder
 from observability.bpf.source import Program
 from observability.demo.stand_in import compile_into
-from observability.native.build import MODULE
+from observability.native import MODULE
 
 COUNT = 23
 MANY = 20_011
