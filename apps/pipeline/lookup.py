@@ -16,6 +16,11 @@ MAX_CITED = 3
 # A cosine of centred vectors. Every answer to the questions that are for choosing had 0.305 or
 # more; of 30 questions about other things, 28 had nothing above 0.30.
 LEAST_SCORE = 0.3
+# Of 287 sentences of small talk, four had a passage with this score; of the questions that are for
+# choosing, four in five.
+SURE_SCORE = 0.45
+# Small talk that the intent model is less sure of may be a question about documents.
+SURE_INTENT = 0.6
 # As many as may have the row that is asked for without saying of which company.
 WIDE = 100
 
@@ -23,12 +28,13 @@ WIDE = 100
 @dataclass(frozen=True, slots=True)
 class Lookup:
     """One search: what to look for, the departments to search (all if none), how many passages
-    to find, how many of them to cite."""
+    to find, how many of them to cite, and the score that they must have."""
 
     text: str
     departments: tuple[str, ...] = ()
     find: int = WIDE
     cite: int = MAX_CITED
+    least: float = LEAST_SCORE
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,8 @@ def lookups(intent: str, text: str, records: Facts, language: str) -> list[Looku
     """
     if intent == "document_question":
         return [Lookup(question(text, language))]
+    if intent == "other":
+        return [Lookup(question(text, language), least=SURE_SCORE)]
     if intent == "lab_report" and records.report is not None:
         outside = [result for result in records.report.results if result.flag != "normal"]
         return [
@@ -57,20 +65,28 @@ def lookups(intent: str, text: str, records: Facts, language: str) -> list[Looku
     return []
 
 
+def is_about_documents(intent: str, confidence: float, text: str) -> bool:
+    """Whether the documents may answer a message of this intent: small talk, too, if the intent
+    model is not sure of it and it is a question."""
+    if intent == "other":
+        return confidence < SURE_INTENT and text.rstrip("”\"' ").endswith(("?", "？"))
+    return intent == "document_question"
+
+
 def question(text: str, language: str) -> str:
     """`text` with full-width forms, traditional characters and slips as the documents have them."""
     return mended(simplified(unicodedata.normalize("NFKC", text)), language)
 
 
-def chosen(lookup: Lookup, language: str, found: Sequence[Passage], least: float) -> Chosen:
+def chosen(lookup: Lookup, language: str, found: Sequence[Passage]) -> Chosen:
     """What to cite of what was `found`, the best first: the row that is asked for, whatever its
-    score; then what has a score of `least` or more."""
+    score; then what has the score that it must have."""
     asked_for = rows(lookup.text, language, found)
     best = {one.document: one for one in reversed(asked_for)}
     if len(best) > 1:
         firsts = [one for one in asked_for if best[one.document] is one]
         return Chosen(firsts[: lookup.cite], several=True)
-    near = [one for one in found[: lookup.cite] if one.score >= least]
+    near = [one for one in found[: lookup.cite] if one.score >= lookup.least]
     return Chosen(once([*asked_for, *near])[: lookup.cite])
 
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from apps.pipeline.citation import Citation
 from apps.pipeline.failure import Unavailable
+from apps.pipeline.lookup import is_about_documents
 from apps.pipeline.prompt import prompt_for
 from apps.pipeline.render import Renderer
 from apps.pipeline.reply import Fact, Reply
@@ -72,22 +73,9 @@ class Router:
                         },
                     )
             elif reply.intent in _LOOKED_UP:
-                with self._stage(reply, "retrieve"):
-                    found = call(
-                        "retrieve",
-                        {
-                            "assertion": assertion,
-                            "intent": reply.intent,
-                            "language": message.language,
-                            "text": message.written,
-                        },
-                    )
-                reply.facts = [Fact(**fact) for fact in found["facts"]]
-                reply.citations = [Citation(**citation) for citation in found["citations"]]
-                if found["not_searched"]:
-                    reply.omit("documents", found["not_searched"])
-                if found["several"]:
-                    reply.omit(_WHICH, _NAME_IT[message.language])
+                self._look_up(call, message, assertion, reply)
+            elif is_about_documents(reply.intent, reply.confidence, message.text):
+                self._look_up_in_case(call, message, assertion, reply)
         except Unavailable as failure:
             reply.degrade(str(failure))
             reply.text = self._render("degraded", reply)
@@ -95,6 +83,35 @@ class Router:
         with self._stage(reply, "render"):
             reply.text = self._render(reply.intent, reply)
         self._ask_model(reply)
+
+    def _look_up(self, call: Call, message: Query, assertion: str, reply: Reply) -> None:
+        with self._stage(reply, "retrieve"):
+            found = call(
+                "retrieve",
+                {
+                    "assertion": assertion,
+                    "intent": reply.intent,
+                    "language": message.language,
+                    "text": message.written,
+                },
+            )
+        reply.facts = [Fact(**fact) for fact in found["facts"]]
+        reply.citations = [Citation(**citation) for citation in found["citations"]]
+        if found["not_searched"]:
+            reply.omit("documents", found["not_searched"])
+        if found["several"]:
+            reply.omit(_WHICH, _NAME_IT[message.language])
+
+    def _look_up_in_case(self, call: Call, message: Query, assertion: str, reply: Reply) -> None:
+        """What was taken for small talk is a question about documents if they answer it well."""
+        found = Reply(intent=reply.intent, stages_ms=reply.stages_ms)
+        try:
+            self._look_up(call, message, assertion, found)
+        except Unavailable:
+            return  # small talk needs no database
+        if found.citations:
+            reply.intent = "document_question"
+            reply.citations, reply.omitted = found.citations, found.omitted
 
     def _ask_model(self, reply: Reply) -> None:
         """Let the model add words, but only to facts, and only in a language it knows."""

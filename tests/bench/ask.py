@@ -6,7 +6,7 @@ row-level security: by the vector alone (`dense`), by words alone among all pass
 by both (`hybrid`, what the product does). The settings were chosen on the half `choose`; the
 figures are of the half `report`, hybrid: `recall5`, `recall5_cross` (zh→en and en→zh together),
 `mrr` (of the first 10), `recall5_least` (of the worst direction), `cited` (a passage that the
-pipeline cites answers) and `routed` (the intent model takes it for a question about documents).
+pipeline cites answers) and `routed` (the intent model lets it be searched for).
 """
 
 import argparse
@@ -30,7 +30,7 @@ from apps.loader.samples.library import library
 from apps.loader.samples.paper import print_report
 from apps.pipeline.intents.classifier import Classifier
 from apps.pipeline.intents.train import ensure
-from apps.pipeline.lookup import LEAST_SCORE, Lookup, chosen, question
+from apps.pipeline.lookup import Lookup, chosen, is_about_documents, question
 from apps.pipeline.text import language_of, normalise
 from apps.retrieval.assertion import sign
 from apps.retrieval.configuration import LOGIN_ROLES
@@ -140,16 +140,17 @@ def cited(pool: Pool, assertion: str, model: str, asked: Sequence[Asked]) -> flo
 
     def find(one: Asked) -> Found:
         found = _passages(pool, assertion, model, one, one.words, one.lookup.find)
-        return _places(chosen(one.lookup, one.language, found, LEAST_SCORE).passages)
+        return _places(chosen(one.lookup, one.language, found).passages)
 
     return float(np.mean([rank > 0 for rank in ranks(asked, find)]))
 
 
 def routed(asked: Sequence[Asked]) -> float:
-    """The share that the intent model takes for questions about documents."""
+    """The share that is searched for at all, as the intent model decides."""
     classifier = Classifier.load(ensure())
-    intents = [classifier.intent(normalise(one.question.text))[0] for one in asked]
-    return float(np.mean([intent == "document_question" for intent in intents]))
+    texts = [normalise(one.question.text) for one in asked]
+    intents = [(*classifier.intent(text), text) for text in texts]
+    return float(np.mean([is_about_documents(*one) for one in intents]))
 
 
 def _passages(

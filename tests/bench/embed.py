@@ -48,9 +48,10 @@ def texts(count: int, seed: int) -> list[str]:
 
 
 def varied(count: int, seed: int) -> list[str]:
-    """Spans of many lengths, few of them long, so that thousands are computed in a minute."""
-    chance = random.Random(seed)
-    return _spans(count, chance, lambda at: (32, 512) if at % 20 == 0 else (4, 32))
+    """Spans of all lengths, few of them long, so that thousands are computed in minutes, but
+    enough for each thread to meet the longest among the first."""
+    rare = {0: (448, 512), 20: (32, 448)}
+    return _spans(count, random.Random(seed), lambda at: rare.get(at % 40, (4, 32)))
 
 
 def _spans(

@@ -7,7 +7,17 @@ from typing import Any
 import pytest
 
 from apps.pipeline.citation import MAX_QUOTE_CHARS, citation, shortened
-from apps.pipeline.lookup import MAX_CITED, WIDE, Chosen, Lookup, chosen, lookups, once
+from apps.pipeline.lookup import (
+    LEAST_SCORE,
+    MAX_CITED,
+    WIDE,
+    Chosen,
+    Lookup,
+    chosen,
+    is_about_documents,
+    lookups,
+    once,
+)
 from apps.retrieval.records import Customer, Facts, LabReport, LabResult
 from apps.retrieval.search import Passage
 
@@ -80,7 +90,7 @@ def test_what_is_out_of_range_is_looked_up_in_the_medical_documents(
     assert found == [Lookup(text, ("medical",), find=1, cite=1) for text in texts]
 
 
-@pytest.mark.parametrize("intent", ["insurance_balance", "lab_report", "complaint", "other"])
+@pytest.mark.parametrize("intent", ["insurance_balance", "lab_report", "complaint"])
 def test_without_a_report_nothing_is_looked_up(intent: str) -> None:
     assert lookups(intent, "explain", Facts(EMMA), "en") == []
 
@@ -92,11 +102,31 @@ def test_a_passage_found_twice_is_cited_once() -> None:
 
 
 def test_a_far_passage_is_not_cited_and_of_the_near_ones_the_first() -> None:
-    lookup = Lookup("What does the contract say about dogs?", cite=2)
+    lookup = Lookup("What does the contract say about dogs?", cite=2, least=0.25)
     scores = (0.3, 0.24, 0.9, float("nan"))
     found = [passage(chunk=at, score=score) for at, score in enumerate(scores)]
-    assert chosen(lookup, "en", found, 0.25) == Chosen([found[0]])
-    assert chosen(lookup, "en", found[3:], 0.25) == Chosen([])
+    assert chosen(lookup, "en", found) == Chosen([found[0]])
+    assert chosen(lookup, "en", found[3:]) == Chosen([])
+
+
+@pytest.mark.parametrize(
+    ("intent", "confidence", "text", "searched"),
+    [
+        ("other", 0.5, "is a newborn insured?", True),
+        ("other", 0.5, "新生儿有保障吗？", True),
+        ("other", 0.5, "hello", False),
+        ("other", 0.9, "how are you?", False),
+        ("document_question", 0.4, "合同", True),
+        ("insurance_balance", 0.4, "how much?", False),
+        ("complaint", 0.4, "why?", False),
+    ],
+)
+def test_small_talk_is_searched_for_if_it_may_be_a_question(
+    intent: str, confidence: float, text: str, searched: bool
+) -> None:
+    assert is_about_documents(intent, confidence, text) == searched
+    (lookup,) = lookups("other", text, Facts(EMMA), "en")
+    assert lookup.least > LEAST_SCORE
 
 
 def test_a_citation_says_document_page_and_place() -> None:

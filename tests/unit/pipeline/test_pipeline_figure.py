@@ -48,7 +48,7 @@ EVERY = [PROSE, *ALDER, *ANHE, *BEACON, *BEICHEN]
 
 
 def ask(question: str, language: str, found: list[Passage] = EVERY) -> Chosen:
-    return chosen(Lookup(question), language, found, LEAST)
+    return chosen(Lookup(question, least=LEAST), language, found)
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,10 @@ class Models:
         citations: list[Citation] | None = None,
         not_searched: str = "",
         several: bool = False,
+        confidence: float = 0.9,
     ) -> None:
         self.intent = intent
+        self.confidence = confidence
         self.found = {
             "facts": [fact.__dict__ for fact in facts or []],
             "citations": [one.json() for one in citations or []],
@@ -70,7 +72,7 @@ class Models:
             raise Unavailable(f"{model} is away")
         answers: dict[str, Callable[[], dict[str, Any]]] = {
             "preprocess": lambda: read_query(bytes(inputs["query"])).__dict__,  # type: ignore[arg-type]
-            "intent": lambda: {"intent": self.intent, "confidence": 0.9},
+            "intent": lambda: {"intent": self.intent, "confidence": self.confidence},
             "retrieve": lambda: self.found,
             "ticket": lambda: {"id": "T-000007", "created": True},
         }
@@ -260,3 +262,31 @@ def test_whose_row_is_asked_back_and_the_model_adds_nothing(
     assert "Policy terms" in reply.text
     assert "Other report" in reply.text
     assert (reply.status, reply.prompt) == ("ok", None)
+
+
+def test_an_unsure_question_that_the_documents_answer_is_one_about_documents(
+    router: Router,
+) -> None:
+    models = Models("other", citations=[CITED], confidence=0.4)
+    reply = ask(router, models, "How long must I wait?")
+    assert visited(models) == ["preprocess", "intent", "retrieve"]
+    assert models.calls[-1][1]["intent"] == "other"
+    assert (reply.intent, reply.status, reply.citations) == ("document_question", "ok", [CITED])
+    assert CITED.quote in reply.text
+
+
+@pytest.mark.parametrize(
+    ("models", "query"),
+    [
+        (Models("other", confidence=0.4), "Who are you?"),
+        (Models("other", confidence=0.4, not_searched="no documents"), "Who are you?"),
+        (Models("other", confidence=0.4, down="retrieve"), "Who are you?"),
+        (Models("other", citations=[CITED], confidence=0.4), "hello"),
+        (Models("other", citations=[CITED], confidence=0.9), "Who are you?"),
+    ],
+)
+def test_small_talk_stays_small_talk(router: Router, models: Models, query: str) -> None:
+    reply = ask(router, models, query)
+    assert (reply.intent, reply.status, reply.citations) == ("other", "ok", [])
+    assert reply.text.startswith("Hello!")
+    assert reply.omitted == []

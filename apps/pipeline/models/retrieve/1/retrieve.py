@@ -8,7 +8,7 @@ from typing import Any
 from apps.pipeline.citation import citation
 from apps.pipeline.customer import facts_of
 from apps.pipeline.failure import Unavailable
-from apps.pipeline.lookup import LEAST_SCORE, Chosen, Lookup, chosen, lookups, once
+from apps.pipeline.lookup import Chosen, Lookup, chosen, lookups, once
 from apps.pipeline.triton import JsonModel, embed
 from apps.retrieval.facts import NotAllowed, facts
 from apps.retrieval.glossary import bilingual
@@ -80,8 +80,7 @@ class TritonPythonModel(JsonModel):
         except TryLater:
             raise Unavailable(_NO_DATABASE) from None
         return [
-            chosen(one, language, passages, LEAST_SCORE)
-            for one, passages in zip(wanted, found, strict=True)
+            chosen(one, language, passages) for one, passages in zip(wanted, found, strict=True)
         ]
 
     def finalize(self) -> None:
