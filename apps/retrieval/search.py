@@ -100,10 +100,12 @@ def search(pool: Pool, assertion: str, query: Query) -> list[Passage]:
     `NotReady` or `TryLater`.
     """
     try:
-        vector = Vector(unit(query.vector, "the question's vector"))
+        unit(query.vector, "the question's vector")
     except BadVector as error:
         raise BadQuery(str(error)) from None
     conditions, values = filters(query)
+    # As the model gave it: what its language has in common is to that scale.
+    vector = Vector(query.vector)
     values |= {"model": query.model, "language": query.language, "vector": vector}
     # The words of a question choose among more than are wanted.
     limit = max(query.limit, CANDIDATES) if query.words else query.limit

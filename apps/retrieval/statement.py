@@ -29,11 +29,12 @@ FEW_ROWS: Settings = {
 MANY_ROWS: Settings = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"}
 # Without sorting, a plan can only have its order from the graph. Without iterative scans that gives
 # up after ef_search rows, of which a filter may leave none; 20,000 rows are looked at before it
-# gives up at all.
+# gives up at all. Of the nearest among a million, ef_search 100 was measured to find 0.71, 200 to
+# find 0.93.
 GRAPH: Settings = {
     "plan_cache_mode": "force_generic_plan",
     "enable_sort": "off",
-    "hnsw.ef_search": "100",
+    "hnsw.ef_search": "200",
     "hnsw.iterative_scan": "relaxed_order",
     "hnsw.max_scan_tuples": "20000",
 }

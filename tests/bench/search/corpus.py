@@ -24,8 +24,8 @@ DOCUMENT = 500
 """Rows of one document; every `UPLOADED`th document is a customer's upload."""
 UPLOADED = 50
 NEAREST = 5
-M, BUILD, SEARCH = 16, 64, 100
-"""Of every graph: pgvector's defaults, and ef_search as apps/retrieval/search.py has it."""
+M, BUILD, SEARCH = 16, 64, 200
+"""Of every graph: pgvector's defaults, and ef_search as apps/retrieval/statement.py has it."""
 
 
 @dataclass(frozen=True)

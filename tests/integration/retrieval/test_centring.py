@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from apps.retrieval import space
-from apps.retrieval.centring import FEW, means, recentre
+from apps.retrieval.centring import FEW, centred, means, recentre
 from apps.retrieval.documents import replace
 from apps.retrieval.pool import Pool
 from apps.retrieval.refill import BATCH, refill
@@ -88,6 +88,26 @@ def test_a_mean_of_few_chunks_counts_little_and_none_becomes_zero(
     mean = means(loader, MODEL)["en"]
     assert np.linalg.norm(mean) == pytest.approx(1 / (1 + FEW), rel=1e-4)
     assert find(postgres, direction(0), "en") == [("en", "passage 0")]
+
+
+@pytest.mark.parametrize("length", [0.5, 1, 3])
+def test_a_question_is_centred_at_the_length_that_the_model_gave_it(
+    loader: Any, postgres: Any, length: float
+) -> None:
+    store_both_languages(loader, 60)
+    recentre(loader, MODEL, ASKED)
+    vector = (length * spoken(7, "en")).astype(np.float32)
+    middle = loader.execute(
+        "SELECT (mean OPERATOR(pgvector.+) asked)::real[] FROM documents.means"
+        " WHERE language = 'en'"
+    ).fetchone()[0]
+    expected = centred(vector, np.array(middle, np.float32) / 2)
+    with Pool(postgres.url("assistant"), size=1, read_only=True) as pool:
+        first = search(pool, postgres.assertion("c-1001"), Query(vector, MODEL, "en"))[0]
+    stored = loader.execute(
+        "SELECT embedding_a::real[] FROM documents.vectors WHERE chunk = %s", (first.chunk,)
+    ).fetchone()[0]
+    assert first.score == pytest.approx(float(expected @ np.array(stored)), abs=1e-5)
 
 
 def test_a_question_that_is_only_what_its_language_has_in_common_is_refused(
