@@ -1,11 +1,11 @@
 """Reads a page with PyMuPDF: one pass for text and ruling lines, more only where it is needed."""
 
-import re
 from typing import Any
 
 import pymupdf
 
 from apps.loader.page import Matrix, Page, Rectangle, Segment, turned
+from apps.loader.pieces import Pieces, Span
 from apps.loader.sight import Fill, unseen
 
 # A glyph without a Unicode value stays U+FFFD: a guess from its number would look like text.
@@ -17,17 +17,11 @@ FLAGS = (
 )
 PAINTED = pymupdf.mupdf.FZ_STEXT_FILLED | pymupdf.mupdf.FZ_STEXT_STROKED
 BOLD = pymupdf.TEXT_FONT_BOLD
-GAP = 0.45
-"""Part of the type size: pieces of a line that are farther apart are two."""
 THIN = 2.5
 """Points: a filled rectangle that is thinner is a ruling line."""
 SIDEWAYS, UNPAINTED = "not horizontal", "not painted"
 SCANNED_SHARE = 0.5
 """Part of the page from which on an image is taken for a picture of the page."""
-WORD_GAP = 0.15
-"""Part of the type size: less is no gap."""
-_WHOLE = re.compile(r"(?:^|\s)[-(]?[¥$€£]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+)[)%]*$")
-_WIDE_GAP = re.compile(r"[\d)%]\s+[-+(¥$€£]?\d|\s{2,}")
 
 
 def read_page(page: pymupdf.Page) -> Page:
@@ -59,10 +53,10 @@ def _read(
     found = Page(page.number + 1, width, height, [], restore=restore)
     fills = _vectors(found, blocks, upright)
     unpainted: list[Segment] = []
+    pieces = Pieces(textpage, upright)
     for order, block in enumerate(blocks):
-        if block["type"] == 0:
-            for line in block["lines"]:
-                _line(line, order, found, unpainted, fills, textpage, upright)
+        for line in block["lines"] if block["type"] == 0 else ():
+            found.segments += pieces.of(_visible(line, order, found, unpainted, fills, upright))
     return found, unpainted
 
 
@@ -86,87 +80,33 @@ def _usual_turn(blocks: list[dict[str, Any]]) -> int:
     return max(characters, key=characters.__getitem__)
 
 
-def _line(
+def _visible(
     line: dict[str, Any],
     order: int,
     found: Page,
     unpainted: list[Segment],
     fills: list[Fill],
-    textpage: Any,
     upright: Matrix | None,
-) -> None:
+) -> list[Span]:
+    """The spans of a line that a reader sees; the others are counted."""
     if not _is_level(line["dir"], upright):
         _hide(found, SIDEWAYS, sum(len(span["text"]) for span in line["spans"]))
-        return
-    pieces: list[list[Any]] = []
+        return []
+    seen: list[Span] = []
     for span in line["spans"]:
-        text, box, size = span["text"], span["bbox"], span["size"]
+        text, size = span["text"], span["size"]
         if not text or text.isspace():
             continue
+        box = turned(span["bbox"], upright) if upright else span["bbox"]
         if not span["alpha"] or not span["char_flags"] & PAINTED:
             _hide(found, UNPAINTED, len(text))
-            unpainted.append(_segment(text, box, size, False, upright))
-            continue
-        reason = unseen(span, order, fills)
-        if reason or not _inside(box, found, upright):
-            _hide(found, reason or "outside the page", len(text))
-            continue
-        bold = bool(span["flags"] & BOLD)
-        if pieces and box[0] - pieces[-1][1][2] < GAP * size and upright is None:
-            last = pieces[-1]
-            space = " " if _needs_space(last, text, box, size) else ""
-            last[0] += space + text
-            last[1] = (
-                last[1][0], min(last[1][1], box[1]), box[2], max(last[1][3], box[3])
-            )  # fmt: skip
-            last[3] = last[3] and bold
+            x0, y0, x1, y1 = box
+            unpainted.append(Segment(x0, y0, x1, y1, text.strip(), size, False))
+        elif reason := unseen(span, order, fills) or _outside(box, found):
+            _hide(found, reason, len(text))
         else:
-            pieces.append([text, box, size, bold])
-    for text, box, size, bold in pieces:
-        if _WIDE_GAP.search(text.strip()):
-            found.segments.extend(_by_words(text, box, size, bold, textpage, upright))
-        else:
-            found.segments.append(_segment(text, box, size, bold, upright))
-
-
-def _needs_space(last: list[Any], text: str, box: Rectangle, size: float) -> bool:
-    gap = box[0] - last[1][2]
-    return gap > 0.18 * size and not last[0].endswith(" ") and not text.startswith(" ")
-
-
-def _segment(text: str, box: Rectangle, size: float, bold: bool, upright: Matrix | None) -> Segment:
-    place = turned(box, upright) if upright else box
-    return Segment(*place, text.strip(), size, bold)
-
-
-def _by_words(
-    text: str, box: Rectangle, size: float, bold: bool, textpage: Any, upright: Matrix | None
-) -> list[Segment]:
-    """The piece cut where a gap is wide: two columns may stand less than a letter apart."""
-    middle = (box[1] + box[3]) / 2
-    words = [
-        word
-        for word in textpage.extractWORDS()
-        if word[1] < middle < word[3] and word[0] > box[0] - 0.5 and word[2] < box[2] + 0.5
-    ]
-    words.sort(key=lambda word: word[0])
-    if "".join(word[4] for word in words) != "".join(text.split()):
-        return [_segment(text, box, size, bold, upright)]
-    parts: list[tuple[str, Rectangle]] = []
-    for word in words:
-        if parts and _close(word[0] - parts[-1][1][2], size, parts[-1][0], word[4]):
-            before, place = parts[-1]
-            parts[-1] = (f"{before} {word[4]}", (place[0], place[1], word[2], place[3]))
-        else:
-            parts.append((word[4], (word[0], box[1], word[2], box[3])))
-    return [_segment(part, place, size, bold, upright) for part, place in parts]
-
-
-def _close(gap: float, size: float, before: str, word: str) -> bool:
-    """Whether the word belongs to the text before it: two whole amounts never do."""
-    if _WHOLE.search(before) and _WHOLE.match(word):
-        return gap < WORD_GAP * size
-    return gap < GAP * size
+            seen.append(Span(text, box, size, bool(span["flags"] & BOLD)))
+    return seen
 
 
 def _is_level(direction: tuple[float, float], upright: Matrix | None) -> bool:
@@ -176,10 +116,9 @@ def _is_level(direction: tuple[float, float], upright: Matrix | None) -> bool:
     return x > 0.99 and abs(y) < 0.1
 
 
-def _inside(box: Rectangle, found: Page, upright: Matrix | None) -> bool:
-    x0, y0, x1, y1 = turned(box, upright) if upright else box
-    x, y = (x0 + x1) / 2, (y0 + y1) / 2
-    return 0 <= x <= found.width and 0 <= y <= found.height
+def _outside(box: Rectangle, found: Page) -> str:
+    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    return "" if 0 <= x <= found.width and 0 <= y <= found.height else "outside the page"
 
 
 def _hide(found: Page, reason: str, characters: int) -> None:
