@@ -40,7 +40,7 @@ class Pieces:
 
     def of(self, spans: Sequence[Span]) -> Iterator[Segment]:
         """The pieces of one line."""
-        for span in _joined(spans):
+        for span in _joined(spans) if len(spans) > 1 else spans:
             if _WIDE_GAP.search(span.text.strip()):
                 yield from self._by_words(span)
             else:
