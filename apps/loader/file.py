@@ -3,6 +3,8 @@
 import hashlib
 import stat
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -50,9 +52,15 @@ class Reading:
 def read(path: Path, limits: Limits) -> Reading:
     """Read the file at `path`. Raises `Unreadable`."""
     data = _bytes(path, limits)
+    with interpreting(), _open(data, limits) as document:
+        return _read(document, hashlib.sha3_512(data).hexdigest(), path.stem, limits)
+
+
+@contextmanager
+def interpreting() -> Iterator[None]:
+    """What the library raises, as `Unreadable`, or `MemoryError` if that is what it means."""
     try:
-        with _open(data, limits) as document:
-            return _read(document, hashlib.sha3_512(data).hexdigest(), path.stem, limits)
+        yield
     except (RuntimeError, ValueError, pymupdf.mupdf.FzErrorBase) as error:
         why = (str(error).splitlines() or ["it cannot be interpreted"])[0]
         if "alloc (" in why:

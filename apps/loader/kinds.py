@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from apps.loader.page import Page, Segment
-from apps.loader.reading import SCANNED_SHARE
+from apps.loader.reading import SCANNED_SHARE, SIDEWAYS
 from apps.loader.rows import Row, joined, rows
 
 COVER_CHARACTERS = 220
@@ -42,7 +42,9 @@ def _without_text(page: Page, body: Sequence[Segment]) -> str:
         return ""
     if page.image_share >= SCANNED_SHARE:
         return "scanned"
-    return "invisible text only" if page.hidden and not page.segments else "empty"
+    if page.segments or not page.hidden:
+        return "empty"
+    return "slanted text only" if set(page.hidden) == {SIDEWAYS} else "invisible text only"
 
 
 def _front_matter(page: Page, lines: Sequence[Row], total: int) -> str:

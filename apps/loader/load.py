@@ -44,12 +44,19 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file and what is said about it; `report_date` overrides the one found in it."""
+    """A file and what is said about it; `report_date` overrides the one found in it, `called` the
+    file's own name."""
 
     path: Path
     department: str
     report_date: date | None = None
     owner: str | None = None
+    called: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the document is known by."""
+        return self.called or self.path.name
 
 
 @dataclass(slots=True)
@@ -82,7 +89,7 @@ def load(
     names: set[str] = set()
     for source in sources:
         begun = clock()
-        name = source.path.name
+        name = source.name
         try:
             if name != (shown := name.encode("utf-8", "replace").decode()):
                 name = shown
@@ -98,7 +105,7 @@ def load(
 
 
 def _one(source: Source, reader: Reader, model: Model, store: Store, budget: int) -> Result:
-    name = source.path.name
+    name = source.name
     check(source.path, reader.limits)
     if store.has(_sha3(source.path), name, source.owner):
         return Result(name, "unchanged")
@@ -124,7 +131,7 @@ def document_of(source: Source, reading: Reading, chunks: Sequence[Chunk]) -> Do
     """The document as it is stored."""
     return Document(
         sha3=reading.sha3,
-        name=source.path.name,
+        name=source.name,
         title=reading.title,
         department=source.department,
         report_date=source.report_date or reading.date,

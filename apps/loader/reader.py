@@ -14,6 +14,7 @@ from apps.loader import wire
 from apps.loader.errors import Unreadable
 from apps.loader.file import Reading
 from apps.loader.limits import MIB, Limits
+from apps.loader.picture import Picture, drawn
 from apps.loader.worker import MODULE
 
 ROOT = Path(__file__).parents[2]
@@ -41,16 +42,23 @@ class Reader:
 
     def read(self, path: Path) -> Reading:
         """The file at `path`, or raises `Unreadable`; the next file is read in any case."""
+        return wire.decode(self._ask({"path": str(path.resolve())}))
+
+    def picture(self, path: Path, page: int) -> Picture:
+        """A page (from 1) of a file that was read, or raises `Unreadable`."""
+        return drawn(self._ask({"path": str(path.resolve()), "page": page}))
+
+    def _ask(self, request: dict[str, Any]) -> bytes:
         process = self._process or self._start()
-        request = {"path": str(path.resolve()), "limits": asdict(self.limits)}
         deadline = time.monotonic() + self.limits.seconds
         assert process.stdin is not None
         try:
-            process.stdin.write(json.dumps(request).encode() + b"\n")
+            line = json.dumps(request | {"limits": asdict(self.limits)})
+            process.stdin.write(line.encode() + b"\n")
             process.stdin.flush()
         except BrokenPipeError:
             raise self._ended() from None
-        return wire.decode(self._line(process, deadline))
+        return self._line(process, deadline)
 
     def _line(self, process: "subprocess.Popen[bytes]", deadline: float) -> bytes:
         """The answer; a process that is too slow or gone is buried."""

@@ -1,11 +1,12 @@
 """Reads a page with PyMuPDF: one pass for text and ruling lines, more only where it is needed."""
 
-import re
 from typing import Any
 
 import pymupdf
 
 from apps.loader.page import Matrix, Page, Rectangle, Segment, turned
+from apps.loader.pieces import Pieces, Span
+from apps.loader.sight import Fill, unseen
 
 # A glyph without a Unicode value stays U+FFFD: a guess from its number would look like text.
 FLAGS = (
@@ -16,121 +17,96 @@ FLAGS = (
 )
 PAINTED = pymupdf.mupdf.FZ_STEXT_FILLED | pymupdf.mupdf.FZ_STEXT_STROKED
 BOLD = pymupdf.TEXT_FONT_BOLD
-GAP = 0.45
-"""Part of the type size: pieces of a line that are farther apart are two."""
 THIN = 2.5
 """Points: a filled rectangle that is thinner is a ruling line."""
-TINY = 1.5
-"""Points: type that nobody can read."""
-CONTRAST = 24
-"""Of 255: colours that differ less in every channel look the same."""
+SIDEWAYS, UNPAINTED = "not horizontal", "not painted"
 SCANNED_SHARE = 0.5
 """Part of the page from which on an image is taken for a picture of the page."""
-WORD_GAP = 0.15
-"""Part of the type size: less is no gap."""
-_WHOLE = re.compile(r"(?:^|\s)[-(]?[¥$€£]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+)[)%]*$")
-_WIDE_GAP = re.compile(r"[\d)%]\s+[-+(¥$€£]?\d|\s{2,}")
 
 
 def read_page(page: pymupdf.Page) -> Page:
     """`page` as data. Raises what PyMuPDF raises on a page that it cannot interpret."""
     textpage = page.get_textpage(flags=FLAGS)
-    upright = restore = None
-    if page.rotation:
-        upright, restore = tuple(page.rotation_matrix), tuple(page.derotation_matrix)
-    whole = page.rect
-    found = Page(page.number + 1, whole.width, whole.height, [], restore=restore)
     blocks = textpage.extractDICT()["blocks"]
-    fills = _vectors(found, blocks, upright)
-    unseen: list[Segment] = []
-    for block in blocks:
-        if block["type"] == 0:
-            for line in block["lines"]:
-                _line(line, found, unseen, fills, textpage, upright)
-    if not found.segments or found.hidden:
-        _look_at_images(page, found, unseen)
+    found, unpainted = _read(page, page.rotation, textpage, blocks)
+    if found.hidden.get(SIDEWAYS, 0) > sum(len(piece.text) for piece in found.segments):
+        # A wide table stands on its side: what most of the text says is upright.
+        found, unpainted = _read(page, _usual_turn(blocks), textpage, blocks)
+    if not found.segments or found.hidden or page.get_images():
+        _look_at_images(page, found, unpainted)
     return found
 
 
-def _line(
+def _read(
+    page: pymupdf.Page, turn: int, textpage: Any, blocks: list[dict[str, Any]]
+) -> tuple[Page, list[Segment]]:
+    """The page read turned by `turn` degrees, and what is not painted on it."""
+    whole, upright, restore = page.rect, None, None
+    width, height = whole.width, whole.height
+    if page.rotation % 180:
+        width, height = height, width
+    if turn:
+        upright = _turning(turn, width, height)
+        restore = tuple(~pymupdf.Matrix(*upright))
+    if turn % 180:
+        width, height = height, width
+    found = Page(page.number + 1, width, height, [], restore=restore)
+    fills = _vectors(found, blocks, upright)
+    unpainted: list[Segment] = []
+    pieces = Pieces(textpage, upright)
+    for order, block in enumerate(blocks):
+        for line in block["lines"] if block["type"] == 0 else ():
+            found.segments += pieces.of(_visible(line, order, found, unpainted, fills, upright))
+    return found, unpainted
+
+
+def _turning(degrees: int, width: float, height: float) -> Matrix:
+    """From the unrotated page, as wide and high as given, to the one turned clockwise."""
+    return {
+        90: (0.0, 1.0, -1.0, 0.0, height, 0.0),
+        180: (-1.0, 0.0, 0.0, -1.0, width, height),
+        270: (0.0, -1.0, 1.0, 0.0, 0.0, width),
+    }[degrees]
+
+
+def _usual_turn(blocks: list[dict[str, Any]]) -> int:
+    """The degrees by which most of the text stands upright."""
+    characters = dict.fromkeys((0, 90, 180, 270), 0)
+    for block in blocks:
+        for line in block["lines"] if block["type"] == 0 else ():
+            for turn in characters:
+                if _is_level(line["dir"], _turning(turn, 0, 0) if turn else None):
+                    characters[turn] += sum(len(span["text"]) for span in line["spans"])
+    return max(characters, key=characters.__getitem__)
+
+
+def _visible(
     line: dict[str, Any],
+    order: int,
     found: Page,
-    unseen: list[Segment],
-    fills: list[tuple[Rectangle, int]],
-    textpage: Any,
+    unpainted: list[Segment],
+    fills: list[Fill],
     upright: Matrix | None,
-) -> None:
+) -> list[Span]:
+    """The spans of a line that a reader sees; the others are counted."""
     if not _is_level(line["dir"], upright):
-        _hide(found, "not horizontal", sum(len(span["text"]) for span in line["spans"]))
-        return
-    pieces: list[list[Any]] = []
+        _hide(found, SIDEWAYS, sum(len(span["text"]) for span in line["spans"]))
+        return []
+    seen: list[Span] = []
     for span in line["spans"]:
-        text, box, size = span["text"], span["bbox"], span["size"]
+        text, size = span["text"], span["size"]
         if not text or text.isspace():
             continue
-        reason = _invisible(span, fills)
-        if reason or not _inside(box, found, upright):
-            reason = reason or "outside the page"
+        box = turned(span["bbox"], upright) if upright else span["bbox"]
+        if not span["alpha"] or not span["char_flags"] & PAINTED:
+            _hide(found, UNPAINTED, len(text))
+            x0, y0, x1, y1 = box
+            unpainted.append(Segment(x0, y0, x1, y1, text.strip(), size, False))
+        elif reason := unseen(span, order, fills) or _outside(box, found):
             _hide(found, reason, len(text))
-            if reason == "not painted":
-                unseen.append(_segment(text, box, size, False, upright))
-            continue
-        bold = bool(span["flags"] & BOLD)
-        if pieces and box[0] - pieces[-1][1][2] < GAP * size and upright is None:
-            last = pieces[-1]
-            space = " " if _needs_space(last, text, box, size) else ""
-            last[0] += space + text
-            last[1] = (
-                last[1][0], min(last[1][1], box[1]), box[2], max(last[1][3], box[3])
-            )  # fmt: skip
-            last[3] = last[3] and bold
         else:
-            pieces.append([text, box, size, bold])
-    for text, box, size, bold in pieces:
-        if _WIDE_GAP.search(text.strip()):
-            found.segments.extend(_by_words(text, box, size, bold, textpage, upright))
-        else:
-            found.segments.append(_segment(text, box, size, bold, upright))
-
-
-def _needs_space(last: list[Any], text: str, box: Rectangle, size: float) -> bool:
-    gap = box[0] - last[1][2]
-    return gap > 0.18 * size and not last[0].endswith(" ") and not text.startswith(" ")
-
-
-def _segment(text: str, box: Rectangle, size: float, bold: bool, upright: Matrix | None) -> Segment:
-    place = turned(box, upright) if upright else box
-    return Segment(*place, text.strip(), size, bold)
-
-
-def _by_words(
-    text: str, box: Rectangle, size: float, bold: bool, textpage: Any, upright: Matrix | None
-) -> list[Segment]:
-    """The piece cut where a gap is wide: two columns may stand less than a letter apart."""
-    middle = (box[1] + box[3]) / 2
-    words = [
-        word
-        for word in textpage.extractWORDS()
-        if word[1] < middle < word[3] and word[0] > box[0] - 0.5 and word[2] < box[2] + 0.5
-    ]
-    words.sort(key=lambda word: word[0])
-    if "".join(word[4] for word in words) != "".join(text.split()):
-        return [_segment(text, box, size, bold, upright)]
-    parts: list[tuple[str, Rectangle]] = []
-    for word in words:
-        if parts and _close(word[0] - parts[-1][1][2], size, parts[-1][0], word[4]):
-            before, place = parts[-1]
-            parts[-1] = (f"{before} {word[4]}", (place[0], place[1], word[2], place[3]))
-        else:
-            parts.append((word[4], (word[0], box[1], word[2], box[3])))
-    return [_segment(part, place, size, bold, upright) for part, place in parts]
-
-
-def _close(gap: float, size: float, before: str, word: str) -> bool:
-    """Whether the word belongs to the text before it: two whole amounts never do."""
-    if _WHOLE.search(before) and _WHOLE.match(word):
-        return gap < WORD_GAP * size
-    return gap < GAP * size
+            seen.append(Span(text, box, size, bool(span["flags"] & BOLD)))
+    return seen
 
 
 def _is_level(direction: tuple[float, float], upright: Matrix | None) -> bool:
@@ -140,43 +116,19 @@ def _is_level(direction: tuple[float, float], upright: Matrix | None) -> bool:
     return x > 0.99 and abs(y) < 0.1
 
 
-def _inside(box: Rectangle, found: Page, upright: Matrix | None) -> bool:
-    x0, y0, x1, y1 = turned(box, upright) if upright else box
-    x, y = (x0 + x1) / 2, (y0 + y1) / 2
-    return 0 <= x <= found.width and 0 <= y <= found.height
-
-
-def _invisible(span: dict[str, Any], fills: list[tuple[Rectangle, int]]) -> str:
-    """Why a reader cannot see the span; "" if one can."""
-    if not span["alpha"] or not span["char_flags"] & PAINTED:
-        return "not painted"
-    if span["size"] < TINY:
-        return "too small to read"
-    colour = span["color"]
-    if colour == 0 and not fills:
-        return ""
-    x0, y0, x1, y1 = span["bbox"]
-    x, y, ground = (x0 + x1) / 2, (y0 + y1) / 2, 0xFFFFFF
-    for (left, top, right, bottom), fill in fills:
-        if left <= x <= right and top <= y <= bottom:
-            ground = fill
-    return "the colour of its ground" if _alike(colour, ground) else ""
-
-
-def _alike(one: int, other: int) -> bool:
-    return all(abs((one >> by & 255) - (other >> by & 255)) < CONTRAST for by in (0, 8, 16))
+def _outside(box: Rectangle, found: Page) -> str:
+    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    return "" if 0 <= x <= found.width and 0 <= y <= found.height else "outside the page"
 
 
 def _hide(found: Page, reason: str, characters: int) -> None:
     found.hidden[reason] = found.hidden.get(reason, 0) + characters
 
 
-def _vectors(
-    found: Page, blocks: list[dict[str, Any]], upright: Matrix | None
-) -> list[tuple[Rectangle, int]]:
+def _vectors(found: Page, blocks: list[dict[str, Any]], upright: Matrix | None) -> list[Fill]:
     """Puts ruling lines into `found`; returns the filled areas that text may stand on."""
-    fills: list[tuple[Rectangle, int]] = []
-    for block in blocks:
+    fills: list[Fill] = []
+    for order, block in enumerate(blocks):
         if block["type"] != 3 or not block["alpha"]:
             continue
         box = block["bbox"]
@@ -192,18 +144,35 @@ def _vectors(
                 found.bars += [(x0, y0, x1, y0), (x0, y1, x1, y1)]
                 found.columns += [(x0, y0, x0, y1), (x1, y0, x1, y1)]
             else:
-                fills.append((box, block["color"]))
+                fills.append(Fill(order, box, block["color"], block["alpha"]))
     return fills
 
 
-def _look_at_images(page: pymupdf.Page, found: Page, unseen: list[Segment]) -> None:
-    """An OCR layer is what is not painted, over a picture of the page: then it is the text."""
+def _look_at_images(page: pymupdf.Page, found: Page, unpainted: list[Segment]) -> None:
+    """An OCR layer is what is not painted over a picture of the page, or painted under it: then
+    it is the text."""
     whole = found.width * found.height
-    covered = max((_area(image["bbox"]) for image in page.get_image_info()), default=0.0)
+    images = page.get_image_info()
+    covered = max((_area(image["bbox"]) for image in images), default=0.0)
     found.image_share = min(1.0, covered / whole)
-    if not found.segments and unseen and found.image_share >= SCANNED_SHARE:
-        found.segments, found.ocr = unseen, True
-        del found.hidden["not painted"]
+    if found.image_share < SCANNED_SHARE:
+        return
+    if not found.segments and unpainted:
+        found.segments, found.ocr = unpainted, True
+        del found.hidden[UNPAINTED]
+    elif found.segments:
+        solid = any(_area(image["bbox"]) == covered and not image["has-mask"] for image in images)
+        found.ocr = solid and _is_under_picture(page, SCANNED_SHARE * whole)
+
+
+def _is_under_picture(page: pymupdf.Page, least: float) -> bool:
+    """Whether most of the text was painted before the last picture of that area."""
+    painted = [kind if kind == "fill-text" or _area(box) >= least else ""
+               for kind, box in page.get_bboxlog()]  # fmt: skip
+    if "fill-image" not in painted:
+        return False
+    last = len(painted) - painted[::-1].index("fill-image")
+    return 2 * painted[:last].count("fill-text") > painted.count("fill-text")
 
 
 def _area(box: Rectangle) -> float:

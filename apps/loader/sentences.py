@@ -4,10 +4,13 @@ import re
 from collections.abc import Callable, Iterator
 
 _SENTENCE = re.compile(r"(?<=[。！？；])|(?<=[.!?;])\s+(?=\S)")
-# Never within a number: a comma or point between digits is no place to cut.
-_WEAKER = re.compile(r"(?<=[，、：])|(?<=[,:])\s+|\s+")
-
-_ATOM = re.compile(r"\d[\d,.]*\d|.", re.DOTALL)
+# Never within a number: what stands between two digits is no place to cut.
+_WEAKER = re.compile(
+    r"(?<=[，、：])(?!(?<=\d.)\d)|(?<=[,:])\s+|(?<![\d\s])\s+|(?<!\s)\s+(?![\d\s])"
+)
+_ATOM = re.compile(
+    r"[-+−(（¥$€£]*(?:\d{1,3}(?: \d{3}){1,4}(?!\d)|\d)(?:[\d,.，．]*\d)?[)）%％‰]*|.", re.DOTALL
+)
 
 
 def pieces(text: str, fits: Callable[[str], bool]) -> Iterator[str]:

@@ -14,6 +14,8 @@ LARGER = 1.12
 """Times the usual size: type that is larger is a heading's."""
 HEADING_LETTERS = 90
 TITLE_LETTERS = 90
+PARAGRAPH = 10_000
+"""Characters: what is longer is begun anew, as a chunk ends before that in any case."""
 _ENDS = re.compile(r"[。！？；.!?;，,]$")
 _SENTENCE = re.compile(r"[。！？.!?:：]$")
 _NUMBERED = re.compile(
@@ -87,7 +89,7 @@ def _add_line(found: list[Block], line: Line, first: bool) -> None:
             close = line.gap < 0.45 * line.size and not (ended and last.short)
             # A full line in the middle of a sentence goes on, however wide the lines are set.
             goes_on = close or (line.gap < 0.9 * line.size and not ended and not last.short)
-        if goes_on:
+        if goes_on and len(last.text) < PARAGRAPH:
             last.text = continued(last.text, line.text)
             last.boxes.append(line.box)
             last.ends.append(len(last.text))

@@ -25,6 +25,8 @@ from apps.loader.store import CONNECT_S, Database, NoDatabase, Passages, databas
 log = logging.getLogger(__name__)
 
 DEPARTMENT = "uploads"
+NAME = 60
+"""Characters, of at most four bytes."""
 WAIT_S = 20.0
 REST_S = 2.0
 
@@ -106,13 +108,17 @@ def load_next(queue: Queue, reader: Reader, model: Passages, database: Database)
     if upload is None:
         return False
     with tempfile.TemporaryDirectory(prefix="upload-") as folder:
-        path = Path(folder) / upload.name
+        # A name may have more bytes than a file's.
+        path = Path(folder) / f"{upload.name.removesuffix('.pdf')[:NAME]}.pdf"
         try:
             queue.write(upload, path)
-            source = Source(path, DEPARTMENT, owner=upload.customer)
+            source = Source(path, DEPARTMENT, owner=upload.customer, called=upload.name)
             (result,) = load([source], reader, model, database)
         except Unreadable as error:
             result = Result(upload.name, "failed", error=str(error))
+        except OSError as error:
+            why = f"not readable: it could not be put together ({error.strerror}); send it again"
+            result = Result(upload.name, "failed", error=why)
     queue.finish(upload, result.error)
     # Neither the file's name nor its words: they are the customer's.
     log.warning("upload %d: %s, %d chunks", upload.id, result.outcome, result.chunks)

@@ -1,8 +1,9 @@
 """`python -m apps.loader.worker MEMORY`: the process that opens strangers' files, and nothing else.
 
 Reads requests `{"path", "limits"}` from standard input, one a line, and answers each with one
-line of `apps.loader.wire`. It may use MEMORY bytes of address space, has no secrets in its
-environment and no connection to anything, and may be killed at any moment.
+line of `apps.loader.wire`; a `"page"` among them asks for its picture (`apps.loader.picture`).
+It may use MEMORY bytes of address space, has no secrets in its environment and no connection to
+anything, and may be killed at any moment.
 """
 
 import json
@@ -25,8 +26,9 @@ def main(memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     from apps.loader.errors import Unreadable
-    from apps.loader.file import Reading, forget, read
+    from apps.loader.file import forget, read
     from apps.loader.limits import Limits
+    from apps.loader.picture import draw
     from apps.loader.wire import encode
 
     for served, line in enumerate(sys.stdin.buffer, start=1):
@@ -34,10 +36,12 @@ def main(memory: int) -> None:
         if served % KEEP == 0:
             forget()
         request = json.loads(line)
-        answer: Reading | Unreadable
+        path = Path(request["path"])
         try:
-            answer = read(Path(request["path"]), Limits(**request["limits"]))
-            text = encode(answer)
+            if page := request.get("page"):
+                text = draw(path, page)
+            else:
+                text = encode(read(path, Limits(**request["limits"])))
         except Unreadable as error:
             text = encode(error)
         except MemoryError:

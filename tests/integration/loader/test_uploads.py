@@ -185,3 +185,32 @@ def test_a_folder_is_no_part_of_a_name(postgres: Postgres) -> None:
         connection.execute(
             "SELECT documents.take_part('c-1001', '../a.pdf', sha256(''), 9, 0, 'x')"
         )
+
+
+@pytest.mark.parametrize("name", [f"{'化' * 200}.pdf", f"{'😀' * 200}.pdf"])
+def test_a_name_may_be_longer_than_a_files(
+    postgres: Postgres, content: bytes, next_upload: Callable[[], bool], name: str
+) -> None:
+    send(postgres, *whole(content, name))
+    assert next_upload()
+    assert send(postgres, part_of(content, None, name)).state == "loaded"
+    found = rows(postgres, "SELECT name FROM documents.documents WHERE owner = 'c-1001'")
+    assert (name,) in found
+
+
+def test_a_file_that_cannot_be_put_together_fails_alone(
+    postgres: Postgres,
+    content: bytes,
+    next_upload: Callable[[], bool],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    send(postgres, *whole(content))
+    with monkeypatch.context() as broken:
+        broken.setattr(Queue, "write", full)
+        assert next_upload()
+    answer = send(postgres, part_of(content, None))
+    assert answer.state == "failed"
+    assert "No space left on device" in answer.error

@@ -84,6 +84,24 @@ def test_no_number_is_cut(limit: int) -> None:
     assert [number for part in parts for number in re.findall(r"\d[\d,.]*\d", part)] == numbers
 
 
+@pytest.mark.parametrize("limit", range(1, 30))
+@pytest.mark.parametrize("number", ["１，２３４．５６", "(1,234.50)", "-12.5%", "1 234 567,89"])
+def test_no_number_is_cut_however_it_is_written(number: str, limit: int) -> None:
+    """Wide digits and commas, a sign, brackets, thousands apart."""
+    text = f"保费收入{number}元，比上一年度{number}和{number}"
+    parts = list(pieces(text, lambda part: len(part) <= limit))
+    assert "".join(parts) == text
+    assert sum(part.count(number) for part in parts) == 3
+
+
+def test_many_numbers_are_cut_between_them() -> None:
+    text = " ".join(str(at) for at in range(1_000, 1_400))
+    parts = list(pieces(text, lambda part: len(part) <= 60))
+    assert max(map(len, parts)) <= 60
+    assert " ".join("".join(parts).split()) == text
+    assert {number for part in parts for number in part.split()} == set(text.split())
+
+
 def test_a_row_is_never_cut_however_long() -> None:
     (row,) = cut(reading(table([], ["label " * 100, "1.00"])))
     assert row.text.endswith("| 1.00")

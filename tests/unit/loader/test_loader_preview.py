@@ -1,11 +1,18 @@
 """The preview shows what was read where it stands."""
 
+import base64
 import re
+import struct
 from pathlib import Path
 
 import pymupdf
+import pytest
 
+from apps.loader.errors import Unreadable
+from apps.loader.limits import Limits
+from apps.loader.picture import PIXELS, Picture
 from apps.loader.preview import preview
+from apps.loader.reader import Reader
 from tests.unit.loader.pdfs import pdf, put
 from tests.unit.loader.test_loader_tables import SHEET, draw_ruled
 
@@ -49,3 +56,32 @@ def test_pages_left_out_and_files_not_read_say_why(tmp_path: Path) -> None:
     text = preview([sound, bad], count)
     assert "a.pdf, page 2: left out, empty" in text
     assert "bad.pdf: empty: it has no bytes; copy it again" in text
+
+
+def test_a_page_of_any_size_is_a_small_picture(tmp_path: Path) -> None:
+    path = tmp_path / "wide.pdf"
+    with pymupdf.open() as document:
+        put(document.new_page(width=14_000, height=14_000), 72, 100, "Claims are paid.")
+        document.save(path)
+    with Reader(Limits()) as reader:
+        picture = reader.picture(path, 1)
+    png = base64.b64decode(picture.png)
+    width, height = struct.unpack(">II", png[16:24])
+    assert width * height <= PIXELS
+    assert (picture.width, picture.height) == (14_000, 14_000)
+
+
+def test_a_page_that_cannot_be_drawn_says_why_and_the_others_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = Reader.picture
+
+    def failing(self: Reader, path: Path, page: int) -> Picture:
+        if page == 1:
+            raise Unreadable("too much memory", "more than 700 MiB to read it")
+        return drawn(self, path, page)
+
+    monkeypatch.setattr(Reader, "picture", failing)
+    text = preview([pdf(tmp_path / "a.pdf", draw, draw)], count)
+    assert "too much memory: more than 700 MiB" in text
+    assert text.count("data:image/png;base64,") == 1

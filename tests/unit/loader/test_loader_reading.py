@@ -170,3 +170,64 @@ def test_a_page_reads_the_same_twice(tmp_path: Path) -> None:
         put(page, 172, 400, "资产总计 1,234.00")
 
     assert page_of(draw, rotation=90) == page_of(draw, rotation=90)
+
+
+def test_what_is_painted_over_hides_and_a_marker_does_not() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        for at, (text, colour) in enumerate((("corrected", WHITE), ("blackened", (0, 0, 0)),
+                                             ("marked", (1, 1, 0.4)))):  # fmt: skip
+            put(page, 72, 100 + 30 * at, text, color=(0.1, 0.1, 0.5))
+            page.draw_rect((60, 85 + 30 * at, 300, 107 + 30 * at), fill=colour, color=None)
+        page.draw_rect((60, 185, 300, 207), fill=WHITE, color=None)
+        put(page, 72, 200, "on white", color=(0.1, 0.1, 0.5))
+
+    page = page_of(draw)
+    assert texts(page) == ["marked", "on white"]
+    assert page.hidden == {"covered": 18}
+
+
+def test_text_that_is_all_but_transparent_is_not_read() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        put(page, 72, 100, "pale", fill_opacity=0.03)
+        put(page, 72, 130, "visible", fill_opacity=0.5)
+
+    page = page_of(draw)
+    assert texts(page) == ["visible"]
+    assert page.hidden == {"the colour of its ground": 4}
+
+
+@pytest.mark.parametrize("under", [True, False])
+def test_text_painted_under_a_picture_of_the_page_is_an_ocr_layer(under: bool) -> None:
+    """Over a picture it is text on a background."""
+    grey = pymupdf.Pixmap(pymupdf.csGRAY, pymupdf.IRect(0, 0, 8, 8), False)
+    grey.clear_with(200)
+
+    def draw(page: pymupdf.Page) -> None:
+        if not under:
+            page.insert_image(page.rect, pixmap=grey)
+        put(page, 72, 100, "Total assets 1,234.00")
+        if under:
+            page.insert_image(page.rect, pixmap=grey)
+
+    page = page_of(draw)
+    assert texts(page) == ["Total assets 1,234.00"]
+    assert page.ocr == under
+
+
+@pytest.mark.parametrize("rotation", [0, 90, 180, 270])
+@pytest.mark.parametrize("turn", [0, 90, 180, 270])
+def test_a_page_is_read_the_way_most_of_its_text_stands(rotation: int, turn: int) -> None:
+    """A wide table is often printed on its side, with the page's number upright."""
+
+    def draw(page: pymupdf.Page) -> None:
+        place = {0: (100, 400), 90: (300, 400), 180: (400, 400), 270: (300, 300)}[turn]
+        put(page, *place, "Total assets 1,234.00", rotate=turn)
+        put(page, 290, 800, "7")
+
+    page = page_of(draw, rotation=rotation)
+    assert texts(page)[0] == "Total assets 1,234.00"
+    box = page.box(page.segments[:1])
+    flat = box.x1 - box.x0 > 4 * (box.y1 - box.y0)
+    assert flat == (turn in (0, 180))
+    assert 90 < box.x0 < box.x1 < 410
+    assert 160 < box.y0 < box.y1 < 540

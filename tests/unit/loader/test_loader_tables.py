@@ -222,3 +222,14 @@ def test_a_label_alone_at_the_top_of_a_page_stays_a_row(tmp_path: Path) -> None:
         ).blocks
     )
     assert cells(table) == [*first[1:], *second[1:]]
+
+
+def test_a_table_on_its_side_is_read_as_one_that_stands(tmp_path: Path) -> None:
+    def draw(page: pymupdf.Page) -> None:
+        for at, row in enumerate(SHEET):
+            for column, cell in enumerate(row):
+                put(page, 200 + 18 * at, 700 - 170 * column, cell, 9, rotate=90)
+
+    (table,) = tables(read_pages(tmp_path, draw).blocks)
+    assert table.header == SHEET[0]
+    assert cells(table) == SHEET[1:]
