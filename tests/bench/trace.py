@@ -1,6 +1,6 @@
 """What tracing costs a request, beside two samplers, on this machine.
 
-`python -m tests.bench.trace [--rounds 30] [--block 20]`: starts PostgreSQL, tickets, pipeline
+`python -m tests.bench.trace [--rounds 24] [--block 12]`: starts PostgreSQL, tickets, pipeline
 and gateways with probes, and asks in blocks: bare, traced by our recorder (functions, tokens,
 waits), sampled by py-spy, and under pyinstrument. Each round has one block of each, in an
 order of its own. Prints a table, and one JSON object last.
@@ -34,9 +34,13 @@ from tests.integration.gateway.harness import run_gateway
 from tests.integration.pipeline.harness import run_pipeline, run_tickets
 
 PROBES = {"PROBES": "apps.gateway,apps.pipeline,apps.engine,apps.retrieval"}
-WARM = 4
-# The gateway names a request once, and five models of the pipeline do.
-BEGINS = 6
+# In the language that the model knows: facts, and then words of the engine.
+QUESTION = "What is my medical insurance balance?"
+WORDS = 8
+WARM = 3
+# The gateway names a request, and so do six models; and for each token the engine, which plans,
+# computes and chooses, and the thread that carries it.
+BEGINS = 7 + 4 * WORDS
 
 
 @dataclass
@@ -63,8 +67,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--block", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=24)
+    parser.add_argument("--block", type=int, default=12)
     wanted = parser.parse_args()
     token = secrets.token_urlsafe(24)
     with (
@@ -75,7 +79,13 @@ def main() -> None:
     ):
         folder = Path(name)
         start = partial(
-            run_gateway, data.url("gateway"), data.assertion_key, pipeline.grpc, folder, **PROBES
+            run_gateway,
+            data.url("gateway"),
+            data.assertion_key,
+            pipeline.grpc,
+            folder,
+            ANSWER_MAX_TOKENS=str(WORDS),
+            **PROBES,
         )
         instrument = ("-m", "pyinstrument", "--outfile", str(folder / "pyinstrument.txt"))
         with start() as gateway, start(around=instrument) as instrumented:
@@ -86,7 +96,7 @@ def main() -> None:
                 "pyspy": Way(gateway.url, partial(sampled, *pids, folder)),
                 "pyinstrument": Way(instrumented.url),
             }
-            ask = partial(load, token=token, clients=1, keep=True, stream=False)
+            ask = partial(load, token=token, clients=1, keep=True, stream=False, query=QUESTION)
             models = [pid for stubs in pipeline.stubs().values() for pid in stubs]
             everyone = [gateway.process.pid, pipeline.server_pid(), *models]
             blocks = {name: Blocks() for name in ways}
