@@ -33,7 +33,8 @@ from tests.bench.tracers import recorded, sampled
 from tests.integration.gateway.harness import run_gateway
 from tests.integration.pipeline.harness import run_pipeline, run_tickets
 
-PROBES = {"PROBES": "apps.gateway,apps.pipeline,apps.engine,apps.retrieval"}
+# What the pods have.
+PROBES = {"PROBES": "apps.gateway,apps.pipeline,apps.engine,apps.retrieval,-apps.gateway.tensors"}
 # In the language that the model knows: facts, and then words of the engine.
 QUESTION = "What is my medical insurance balance?"
 WORDS = 8

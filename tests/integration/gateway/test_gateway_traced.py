@@ -62,6 +62,7 @@ def test_every_request_of_eight_clients_is_counted_exactly(
 ) -> None:
     token, ring = postgres.token("c-1002"), tmp_path / "requests.ring"
     more = {"PROBES": PROBES, "REQUESTS_RING": str(ring), "ANSWER_MAX_TOKENS": "6"}
+    more |= {"ANSWER_STREAMS": str(CLIENTS)}
     with run_gateway(
         running_postgres.url("gateway"),
         running_postgres.assertion_key,
