@@ -34,7 +34,10 @@ from tests.integration.gateway.harness import run_gateway
 from tests.integration.pipeline.harness import run_pipeline, run_tickets
 
 # What the pods have.
-PROBES = {"PROBES": "apps.gateway,apps.pipeline,apps.engine,apps.retrieval,-apps.gateway.tensors"}
+PROBES = {
+    "PROBES": "apps.gateway,-apps.gateway.tensors,apps.retrieval,apps.pipeline,"
+    "apps.engine.engine,apps.engine.core,apps.engine.sampler"
+}
 # In the language that the model knows: facts, and then words of the engine.
 QUESTION = "What is my medical insurance balance?"
 WORDS = 8
