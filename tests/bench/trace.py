@@ -25,19 +25,16 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+import yaml
+
 from tests.bench import event_cost
 from tests.bench.gateway import cpu_s, database, load
 from tests.bench.paired import percentile, upper_bound
 from tests.bench.progress import say
 from tests.bench.tracers import recorded, sampled
-from tests.integration.gateway.harness import run_gateway
+from tests.integration.gateway.harness import ROOT, run_gateway
 from tests.integration.pipeline.harness import run_pipeline, run_tickets
 
-# What the pods have.
-PROBES = {
-    "PROBES": "apps.gateway,-apps.gateway.tensors,apps.retrieval,apps.pipeline,"
-    "apps.engine.engine,apps.engine.core,apps.engine.sampler"
-}
 # In the language that the model knows: facts, and then words of the engine.
 QUESTION = "What is my medical insurance balance?"
 WORDS = 8
@@ -45,6 +42,14 @@ WARM = 3
 # The gateway names a request, and so do six models; and for each token the engine, which plans,
 # computes and chooses, and the thread that carries it.
 BEGINS = 7 + 4 * WORDS
+
+
+def probes_of(part: str) -> dict[str, str]:
+    """The packages that the pods of this part prepare, as an environment."""
+    text = (ROOT / f"deploy/base/assistant/{part}.yaml").read_text()
+    (deployment,) = [one for one in yaml.safe_load_all(text) if one["kind"] == "Deployment"]
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    return {one["name"]: one["value"] for one in container["env"] if one["name"] == "PROBES"}
 
 
 @dataclass
@@ -79,7 +84,7 @@ def main() -> None:
         tempfile.TemporaryDirectory() as name,
         database(token) as data,
         run_tickets(data) as tickets,
-        run_pipeline(data.url("assistant"), tickets, **PROBES) as pipeline,
+        run_pipeline(data.url("assistant"), tickets, **probes_of("pipeline")) as pipeline,
     ):
         folder = Path(name)
         start = partial(
@@ -89,7 +94,7 @@ def main() -> None:
             pipeline.grpc,
             folder,
             ANSWER_MAX_TOKENS=str(WORDS),
-            **PROBES,
+            **probes_of("gateway"),
         )
         instrument = ("-m", "pyinstrument", "--outfile", str(folder / "pyinstrument.txt"))
         with start() as gateway, start(around=instrument) as instrumented:

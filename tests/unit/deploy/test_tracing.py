@@ -6,7 +6,7 @@ import pytest
 
 from rollout.pod_security import weaknesses
 from rollout.render import render
-from tests.tree import copy_deploy
+from tests.tree import ROOT, copy_deploy
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +81,17 @@ def test_it_never_takes_more_than_half_a_cpu_and_keeps_less_than_its_disk(pod):
     # Two files: the full one and the one being written.
     assert limit == "1Gi"
     assert 2 * int(megabytes) < 1024
+
+
+@pytest.mark.parametrize("part", ["gateway", "pipeline"])
+def test_the_packages_that_a_pod_prepares_for_tracers_exist(rendered, part):
+    (found,) = [
+        item
+        for item in rendered["prod/blue"]
+        if (item["kind"], item["metadata"]["name"]) == ("Deployment", f"{part}-blue")
+    ]
+    (container,) = found["spec"]["template"]["spec"]["containers"]
+    (names,) = [one["value"] for one in container["env"] if one["name"] == "PROBES"]
+    for name in names.split(","):
+        module = ROOT.joinpath(*name.removeprefix("-").split("."))
+        assert module.is_dir() or module.with_suffix(".py").is_file(), name
