@@ -39,17 +39,18 @@ from tests.integration.pipeline.harness import run_pipeline, run_tickets
 QUESTION = "What is my medical insurance balance?"
 WORDS = 8
 WARM = 3
+_SETTINGS = ("PROBES", "ENGINE_THREADS")
 # The gateway names a request, and so do six models; and for each token the engine, which plans,
 # computes and chooses, and the thread that carries it.
 BEGINS = 7 + 4 * WORDS
 
 
-def probes_of(part: str) -> dict[str, str]:
-    """The packages that the pods of this part prepare, as an environment."""
+def settings_of(part: str) -> dict[str, str]:
+    """What the pods of this part prepare for tracers and how many threads they compute with."""
     text = (ROOT / f"deploy/base/assistant/{part}.yaml").read_text()
     (deployment,) = [one for one in yaml.safe_load_all(text) if one["kind"] == "Deployment"]
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    return {one["name"]: one["value"] for one in container["env"] if one["name"] == "PROBES"}
+    return {one["name"]: one["value"] for one in container["env"] if one["name"] in _SETTINGS}
 
 
 @dataclass
@@ -84,7 +85,7 @@ def main() -> None:
         tempfile.TemporaryDirectory() as name,
         database(token) as data,
         run_tickets(data) as tickets,
-        run_pipeline(data.url("assistant"), tickets, **probes_of("pipeline")) as pipeline,
+        run_pipeline(data.url("assistant"), tickets, **settings_of("pipeline")) as pipeline,
     ):
         folder = Path(name)
         start = partial(
@@ -94,7 +95,7 @@ def main() -> None:
             pipeline.grpc,
             folder,
             ANSWER_MAX_TOKENS=str(WORDS),
-            **probes_of("gateway"),
+            **settings_of("gateway"),
         )
         instrument = ("-m", "pyinstrument", "--outfile", str(folder / "pyinstrument.txt"))
         with start() as gateway, start(around=instrument) as instrumented:
