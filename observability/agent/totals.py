@@ -95,6 +95,7 @@ class Totals:
             ("requests", "Requests.", self._requests),
             ("request_seconds", "Time to answer them.", self._seconds),
             ("discarded_seconds", "Time spent on tokens that nobody read.", self._wasted_s),
+            ("discarded_joules", "Energy of it, where known.", self._wasted_joules),
         ):
             yield from metric(name, "counter", help_text, _labelled(sums))
         tokens = (

@@ -20,6 +20,7 @@ from observability.agent.recorder import Recorder
 from observability.bpf.kernel import ways
 from observability.bpf.source import Program
 from observability.demo.stand_in import compile_into
+from observability.gpu.watch import is_refusal
 from observability.native.build import MODULE
 
 COUNT = 23
@@ -242,7 +243,7 @@ def test_gpu_calls_have_size_result_and_layer(
     nested = trace.of("gpu", call="cuMemAlloc_v2")
     assert [r["nested"] for r in nested] == [True] * (COUNT + 1)
     assert [r["address"] for r in good] == [r["address"] for r in nested[:COUNT]]
-    assert trace.of("gpu", call="cudaMalloc", result=2)[0]["bytes"] == 13
+    assert [record["bytes"] for record in trace.records if is_refusal(record)] == [13]
     assert trace.of("gpu", call="cuMemAllocPitch_v2")[0]["bytes"] == 512 * 7
     assert trace.of("gpu", kind="create")[0]["address"] == made.value
     assert len(trace.of("gpu", kind="free", api="runtime")) == COUNT
@@ -418,6 +419,29 @@ def start_as(number: int, start: Callable[..., Target], library: Path) -> Target
         if target.process.pid == number:
             return target
         target.end()  # somebody else's came between
+
+
+@KERNELS
+def test_a_process_that_is_killed_while_it_fires_costs_no_count(
+    start: Callable[..., Target], older: tuple[str, ...]
+) -> None:
+    target = start(MODULE, 10**9)
+    trace = Trace()
+    recorder = Recorder(["python"], trace.records.extend, ways=ways(*older))
+    try:
+        recorder.follow([target.process.pid])
+        assert target.process.stdin
+        target.process.stdin.write("go\n")
+        target.process.stdin.flush()
+        while len(trace.of("token")) < MANY:
+            recorder.step()
+        target.end()
+        recorder.follow([target.process.pid])
+    finally:
+        loss = recorder.close()
+    assert loss["read"] + loss["lost"] == loss["sent"] >= MANY
+    assert len(trace.of("token")) == loss["read"]
+    assert [record["pid"] for record in trace.of("process", kind="gone")] == [target.process.pid]
 
 
 def test_a_child_is_traced_from_its_first_event(points: Any) -> None:
