@@ -12,6 +12,7 @@ from deploy.cluster.steps import step
 from deploy.errors import ApplyError
 from deploy.kubectl import Kubectl
 from rollout.names import EPOCH, RELEASE
+from rollout.released import release_of, released
 from rollout.render import Manifest
 
 ROOT = Path(__file__).parent.parent
@@ -54,7 +55,8 @@ def apply(kubectl: Kubectl, parts: list[Manifest]) -> None:
 
 
 def marked(kubectl: Kubectl, parts: list[Manifest]) -> list[Manifest]:
-    """`parts` with the controller's marks of the running Deployments.
+    """`parts` with the controller's marks of the running Deployments, and with what it told
+    their containers.
 
     The same manager wrote the marks; an apply without them would take them away.
     """
@@ -62,12 +64,14 @@ def marked(kubectl: Kubectl, parts: list[Manifest]) -> list[Manifest]:
     found = []
     for item in parts:
         metadata = item["metadata"]
-        present = live.get(metadata["name"], {}).get("metadata", {}).get("annotations", {})
+        running = live.get(metadata["name"], {})
+        present = running.get("metadata", {}).get("annotations", {})
         marks = {key: present[key] for key in (RELEASE, EPOCH) if key in present}
         if item["kind"] == "Deployment" and marks:
             annotations = {**metadata.get("annotations", {}), **marks}
             item = {**item, "metadata": {**metadata, "annotations": annotations}}
-        found.append(item)
+        told = release_of(running)
+        found.append(released(item, told) if item["kind"] == "Deployment" and told else item)
     return found
 
 

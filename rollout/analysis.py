@@ -113,7 +113,7 @@ def _success_faults(one: Figures, other: Figures, plan: AnalysisPlan) -> list[st
     if one.success < plan.success:
         return [f"{one.success:.1%} of {one.samples} good, {plan.success:.0%} needed"]
     faults = []
-    if _clearly_more(
+    if clearly_more(
         one.samples - one.good,
         one.samples,
         other.samples - other.good,
@@ -122,7 +122,7 @@ def _success_faults(one: Figures, other: Figures, plan: AnalysisPlan) -> list[st
     ):
         faults.append(f"{one.success:.1%} good, the serving lane {other.success:.1%}")
     everyone, others = one.samples + one.refused, other.samples + other.refused
-    if _clearly_more(one.refused, everyone, other.refused, others, plan.least_drop):
+    if clearly_more(one.refused, everyone, other.refused, others, plan.least_drop):
         faults.append(
             f"{one.refused} of {everyone} refused with 4xx, the serving lane {other.refused}"
             f" of {others}"
@@ -147,11 +147,14 @@ def _latency_faults(one: Figures, other: Figures, plan: AnalysisPlan) -> list[st
     return faults
 
 
-def _clearly_more(bad: int, n: int, other_bad: int, other_n: int, least: float) -> bool:
-    """Is bad/n higher than other_bad/other_n beyond chance (pooled one-sided z test)?"""
+def clearly_more(
+    bad: float, n: int, other_bad: float, other_n: int, least: float, beyond: float = CLEARLY
+) -> bool:
+    """Is bad/n higher than other_bad/other_n by `least` and beyond chance (pooled one-sided z
+    test, `beyond` standard deviations)?"""
     if not n or not other_n:
         return False
     drop = bad / n - other_bad / other_n
     pooled = (bad + other_bad) / (n + other_n)
     deviation = math.sqrt(pooled * (1 - pooled) * (1 / n + 1 / other_n))
-    return drop >= least and deviation > 0 and drop / deviation > CLEARLY
+    return drop >= least and deviation > 0 and drop / deviation > beyond

@@ -13,6 +13,7 @@ from rollout.alignment import followed
 from rollout.cluster import Api, core
 from rollout.codec import BadJournal
 from rollout.decide import decide
+from rollout.discardsource import DiscardSource
 from rollout.errors import ApiError, ApiUnavailable, Conflict, RolloutError, Superseded
 from rollout.lease import Lease
 from rollout.names import Names
@@ -43,6 +44,7 @@ class Controller:
     source: SampleSource
     woken: threading.Event
     picture: Picture = field(default_factory=Picture)
+    discards: DiscardSource | None = None
     _led: bool = False
     _epoch: int = 0
     _courteous_until: float = 0.0
@@ -103,7 +105,7 @@ class Controller:
             self.api,
             self.names,
             performer.settings.plan,
-            traffic=traffic(state, self.source, performer.settings.analysis, time.time()),
+            traffic=traffic(state, self.source, self.discards, performer.settings, time.time()),
             jobs=performer.jobs.seen(),
             recorded=performer.recorded,
             shelf=performer.shelf.look() if _is_quiet(state) else (),

@@ -11,6 +11,7 @@ from rollout.cluster import Api, Object, apps, core, group
 from rollout.errors import Conflict, RolloutError, Superseded
 from rollout.marks import epoch
 from rollout.names import EPOCH, LANE_MANAGER, MANAGER, RELEASE
+from rollout.released import released
 
 APPLY_ATTEMPTS = 5
 FORGOTTEN_AT_ONCE = 10
@@ -112,7 +113,7 @@ def _stamp(manifest: Object, release: int, mine: int, found: Object | None) -> O
     metadata["annotations"] = {**(metadata.get("annotations") or {}), **marks}
     if found is not None:
         metadata["resourceVersion"] = found["metadata"]["resourceVersion"]
-    return {**manifest, "metadata": metadata}
+    return released({**manifest, "metadata": metadata}, str(release))
 
 
 def _path(manifest: Object, namespace: str) -> str:

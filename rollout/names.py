@@ -45,6 +45,9 @@ class Names:
     port: int = 80
     target_port: int = 8080
     admin_port: int = 8081
+    tracing: str = "switchyard-tracing"
+    """Namespace of the tracing agents; empty: they are not asked."""
+    tracing_port: int = 9102
     stable: str = "assistant-stable"
     candidate_prefix: str = "assistant-c"
     slot_prefix: str = "s"

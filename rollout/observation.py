@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from rollout.candidate import Size
+from rollout.finding import Finding
 from rollout.plan import Plan
 from rollout.state import Ended
 
@@ -128,6 +129,10 @@ class Traffic:
     why: str = "no samples"
     figures: dict[str, dict[str, float]] = field(default_factory=dict)
     """The verdict's figures by lane: `candidate` and `stable`."""
+    discards: str = ""
+    """What both lanes threw away, or why that is not known."""
+    findings: tuple[Finding, ...] = ()
+    """What the candidate throws away more than the serving lane."""
 
 
 @dataclass(frozen=True, slots=True)

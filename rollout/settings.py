@@ -7,6 +7,7 @@ from typing import Any
 
 from rollout._yaml_reader import BadDocument, Value, read
 from rollout.analysis import AnalysisPlan
+from rollout.discards import DiscardPlan
 from rollout.errors import RolloutError
 from rollout.pattern import BadPattern, Pattern
 from rollout.plan import Plan
@@ -37,6 +38,7 @@ class Settings:
     branch: str = "main"
     plan: Plan = field(default_factory=Plan)
     analysis: AnalysisPlan = field(default_factory=AnalysisPlan)
+    discards: DiscardPlan = field(default_factory=DiscardPlan)
     scenario_limits: Limits | None = None
     rehearsal_runs: int = 2
     rehearsal_limits: Limits = REHEARSAL
@@ -54,6 +56,7 @@ def parse(data: dict[str, str]) -> Settings:
             *_TIMES,
             "limits",
             "scenario_limits",
+            "discards",
         )
         given = root.mapping(("steps",), (*optional, "rehearsal_runs", "ticket"))
         plan = _plan(given)
@@ -64,6 +67,7 @@ def parse(data: dict[str, str]) -> Settings:
             analysis=AnalysisPlan(
                 min_samples=plan.min_samples, **_limits(given, "limits", _LIMITS)
             ),
+            discards=_discards(given),
             scenario_limits=_scenario_limits(given),
             rehearsal_runs=_integer(given, "rehearsal_runs", 2, 1, 1000),
             ticket=_ticket(given),
@@ -98,6 +102,20 @@ def _limits(given: dict[str, Value], name: str, allowed: tuple[str, ...]) -> dic
         return {}
     values = given[name].mapping((), allowed)
     return {key: value.number(0, 1_000_000) for key, value in values.items()}
+
+
+def _discards(given: dict[str, Value]) -> DiscardPlan:
+    if "discards" not in given:
+        return DiscardPlan()
+    values = given["discards"].mapping((), ("share", "seconds", "counts"))
+    chosen: dict[str, Any] = {}
+    if "share" in values:
+        chosen["share"] = values["share"].number(0, 1)
+    if "seconds" in values:
+        chosen["seconds"] = values["seconds"].number(0, 1_000_000)
+    if "counts" in values:
+        chosen["counts"] = values["counts"].boolean()
+    return DiscardPlan(**chosen)
 
 
 def _scenario_limits(given: dict[str, Value]) -> Limits | None:

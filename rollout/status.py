@@ -81,7 +81,7 @@ def lines(data: Data) -> list[str]:
         share = data["lookups_percent"].get(lane, 0)
         trouble = f"  {one['trouble']}" if one["trouble"] else ""
         out.append(f"lane       {lane:6} {share:3} %  release {one['release']}: {parts}{trouble}")
-    for one in data["findings"]:
+    for one in [*data["findings"], *data.get("traffic", {}).get("findings", [])]:
         out.append(f"finding    {Finding(**one)}")
     out.append(f"now        {data.get('doing') or data['said'] or 'at rest'}")
     return out
@@ -99,6 +99,8 @@ def _candidate_lines(candidate: Data, traffic: Data | None) -> list[str]:
             f"measured   {traffic['measured_percent']} % of requests; {traffic['kind']}: "
             f"{traffic['why']}"
         )
+    if traffic and traffic.get("discards"):
+        out.append(f"discarded  {traffic['discards']}")
     if candidate["hold"]:
         out.append(f"held       {candidate['hold']['why']}")
     return out

@@ -15,6 +15,7 @@ from apps.engine.quant import F32
 from apps.engine.sampler import Sampler
 from apps.engine.scheduler import Part, Scheduler, Step
 from apps.engine.sequence import Output, Sequence
+from observability.probes.request import begin, begin_all
 
 POOL_TOKENS = 2048
 WAITING = 64
@@ -169,8 +170,9 @@ class Engine:
         """Compute a step, or wait until there may be one."""
         with self._changed:
             now = monotonic()
-            _tell(self._scheduler.expire(now))
-            step = self._scheduler.plan()
+            with begin_all(one.request for one in self._scheduler.sequences):
+                _tell(self._scheduler.expire(now))
+                step = self._scheduler.plan()
             if step is None and self._thread:
                 deadline = self._scheduler.next_deadline()
                 self._changed.wait(None if deadline is None else max(0.0, deadline - now))
@@ -183,14 +185,16 @@ class Engine:
             for part in step.parts
         ]
         try:
-            rows = iter(self.core.forward(work))
+            with begin_all(part.sequence.request for part in step.parts):
+                rows = iter(self.core.forward(work))
         except Exception as error:
             self._fail([part.sequence for part in step.parts], error)
             return
         for part in step.parts:
             row = next(rows) if part.last else None
             try:
-                self._take(step, part, row)
+                with begin(part.sequence.request):
+                    self._take(step, part, row)
             except Exception as error:
                 self._fail([part.sequence], error)
         with self._changed:
@@ -214,10 +218,12 @@ class Engine:
     def _fail(self, sequences: Iterable[Sequence], error: Exception) -> None:
         with self._changed:
             for sequence in self._scheduler.end(set(sequences).__contains__, "error"):
-                sequence.output.fail(error)
+                with begin(sequence.request):
+                    sequence.output.fail(error)
 
 
 def _tell(ended: list[Sequence]) -> int:
     for sequence in ended:
-        sequence.output.end(sequence.finish)
+        with begin(sequence.request):
+            sequence.output.end(sequence.finish)
     return len(ended)

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Protocol
 
-from apps.gateway import degraded
+from apps.gateway import degraded, pressure
 from apps.gateway.events import Delta, Done, Event, Meta
 from apps.gateway.meter import Books, Meter
 from apps.gateway.numbers import unsupported
@@ -65,7 +65,8 @@ class Asked:
 
 class Conversation:
     """Answers questions. At most `streams` answers get the model's words at once: with more,
-    each would be too slow for all, so the rest get the facts alone and are told so."""
+    each would be too slow for all, so the rest get the facts alone and are told so. The same
+    while the GPU is `pressed`: an answer more could cost those that run; that is degraded."""
 
     def __init__(
         self,
@@ -75,6 +76,7 @@ class Conversation:
         max_tokens: int,
         streams: int,
         deadline_s: float,
+        pressed: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._models = models
@@ -82,6 +84,7 @@ class Conversation:
         self._max_tokens = max_tokens
         self._free = streams
         self._deadline_s = deadline_s
+        self._pressed = pressed
         self._clock = clock
 
     async def answer(self, asked: Asked, running: Running) -> AsyncGenerator[Event, None]:
@@ -106,27 +109,34 @@ class Conversation:
             # Not on a retry: it may come late, when a newer answer is running.
             self._stops.stop(question.session, but=running)
         omitted = list(routed.omitted)
-        if routed.prompt is not None and not self._free:
-            omitted.append({"what": WORDS, "why": "too many answers are being written"})
-        yield Meta(
-            routed.intent,
-            routed.language,
-            routed.facts,
-            omitted,
-            routed.ticket,
-            routed.citations,
-        )
-        yield Delta(routed.text or degraded.text(routed.language))
-        if routed.prompt is None or not self._free:
-            yield Done(routed.status, routed.reason, omitted)
-            return
-        self._free -= 1
+        status, reason, withheld = routed.status, routed.reason, self._withheld()
+        if routed.prompt is not None and withheld:
+            omitted.append({"what": WORDS, "why": withheld})
+            if withheld == pressure.WHY:
+                status, reason = "degraded", withheld
+        silent = routed.prompt is None or withheld is not None
+        if not silent:
+            # Before anything is sent: nobody else takes the same place meanwhile.
+            self._free -= 1
         try:
+            yield Meta(
+                routed.intent,
+                routed.language,
+                routed.facts,
+                omitted,
+                routed.ticket,
+                routed.citations,
+            )
+            yield Delta(routed.text or degraded.text(routed.language))
+            if silent:
+                yield Done(status, reason, omitted)
+                return
             async with aclosing(self._words(asked, routed, omitted, running)) as events:
                 async for event in events:
                     yield event
         finally:
-            self._free += 1
+            if not silent:
+                self._free += 1
 
     async def _words(
         self, asked: Asked, routed: Routed, omitted: list[dict[str, str]], running: Running
@@ -169,6 +179,12 @@ class Conversation:
         facts = json.dumps([routed.facts, shown], ensure_ascii=False)
         sources = [routed.text, asked.question.query, facts]
         yield Done(status, reason, omitted, unsupported("".join(said), sources))
+
+    def _withheld(self) -> str | None:
+        """Why an answer gets no words of the model now."""
+        if self._pressed():
+            return pressure.WHY
+        return None if self._free else "too many answers are being written"
 
     def _left(self, asked: Asked) -> float:
         return max(asked.started + self._deadline_s - self._clock(), 0.1)

@@ -22,6 +22,7 @@ from apps.gateway.front import CHAT, DOCUMENTS, Front
 from apps.gateway.health import Health
 from apps.gateway.listener import Listener
 from apps.gateway.pipeline import Ended, Pipeline, PipelineFailed
+from apps.gateway.pressure import Pressure
 from apps.gateway.protocol import Connection
 from apps.gateway.record import Journal
 from apps.gateway.request import MAX_HEAD_BYTES
@@ -78,12 +79,14 @@ class Service:
             requests = Requests(Ring(settings.ring, points), settings.release)
         self._directory = Directory(settings.database_url)
         self._pipeline = Pipeline(settings.pipeline_address)
+        self._pressure = Pressure(settings.gpu_state_url) if settings.gpu_state_url else None
         conversation = Conversation(
             self._pipeline,
             self._stops,
             max_tokens=settings.answer_max_tokens,
             streams=settings.answer_streams,
             deadline_s=settings.deadline_s,
+            pressed=self._pressed,
         )
         chat = Chat(
             self._directory,
@@ -122,6 +125,8 @@ class Service:
             asyncio.create_task(Listener(settings.database_url, self._stops).run()),
             asyncio.create_task(self._start()),
         ]
+        if self._pressure:
+            self._pressure.start()
         admin_task = asyncio.create_task(self._admin.serve([admin]))
         try:
             await self._public.serve([public])
@@ -149,6 +154,9 @@ class Service:
         self._health.stopping = True
         loop = asyncio.get_running_loop()
         loop.call_later(lame_duck_s, self._public.stop)
+
+    def _pressed(self) -> bool:
+        return self._pressure is not None and self._pressure.pressed
 
     async def _start(self) -> None:
         """Started once a real inference and a real query have succeeded."""

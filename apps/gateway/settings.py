@@ -5,11 +5,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from apps.retrieval.assertion import BadAssertion, key_from_hex
 
 LANES = ("blue", "green", "staging", "local")
 _ADDRESS = re.compile(r"[A-Za-z0-9.-]{1,253}:[0-9]{1,5}", re.ASCII)
+_HOST = r"[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]"
+_URL = re.compile(rf"http://(?:{_HOST})(?::[0-9]{{1,5}})?(?:/[\w./-]{{0,200}})?", re.ASCII)
 
 
 class BadSettings(ValueError):
@@ -34,6 +37,7 @@ class Settings:
     lame_duck_s: float
     ring: Path | None
     release: str
+    gpu_state_url: str | None
 
     def __repr__(self) -> str:
         return f"Settings(lane={self.lane!r}, host={self.host!r}, port={self.port})"
@@ -66,6 +70,7 @@ def read(environment: Mapping[str, str] = os.environ) -> Settings:
         lame_duck_s=_number(environment, "LAME_DUCK_S", 3, 0, 60),
         ring=Path(environment["REQUESTS_RING"]) if environment.get("REQUESTS_RING") else None,
         release=environment.get("RELEASE", "")[:64],
+        gpu_state_url=_url(environment, "GPU_STATE_URL"),
     )
 
 
@@ -74,6 +79,20 @@ def _required(environment: Mapping[str, str], name: str) -> str:
     if not value:
         raise BadSettings(f"{name} is not set; set it in the environment")
     return value
+
+
+def _url(environment: Mapping[str, str], name: str) -> str | None:
+    text = environment.get(name, "")
+    if text and not (_URL.fullmatch(text) and _has_a_port(text)):
+        raise BadSettings(f"{name} is {text[:100]!r}; write http://host:port/path, or leave it out")
+    return text or None
+
+
+def _has_a_port(url: str) -> bool:
+    try:
+        return urlsplit(url).port != 0
+    except ValueError:
+        return False
 
 
 def _number(

@@ -12,6 +12,7 @@ from queue import Empty, SimpleQueue
 from typing import Protocol
 
 from apps.engine import EngineError, Piece, Stream
+from observability.probes.request import begin
 
 log = logging.getLogger("pipeline")
 
@@ -34,9 +35,10 @@ class Client(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """A stream that somebody asked for. `open` starts it; the engine then calls what it is
-    given whenever the stream has something."""
+    """A stream that the request of this name asked for. `open` starts it; the engine then
+    calls what it is given whenever the stream has something."""
 
+    request: str
     open: Callable[[Callable[[Stream], None]], Stream]
     client: Client
 
@@ -70,13 +72,16 @@ class Streams:
                 continue
             if item is None:
                 break
-            if isinstance(item, Job):
-                self._open(item)
-            else:
-                self._carry(item)
+            # One thread for all of them: what it does now it does for this one.
+            with begin(item.request):
+                if isinstance(item, Job):
+                    self._open(item)
+                else:
+                    self._carry(item)
         for stream, client in self._clients.items():
-            stream.stop()
-            _fail(client, RuntimeError("the server stops"))
+            with begin(stream.request):
+                stream.stop()
+                _fail(client, RuntimeError("the server stops"))
 
     def _open(self, job: Job) -> None:
         try:
@@ -107,12 +112,16 @@ class Streams:
 
     def _look(self) -> None:
         for stream, client in list(self._clients.items()):
-            try:
-                if client.stopped():
-                    stream.stop()
-            except Exception as error:
-                self._drop(stream)
-                _fail(client, error)
+            with begin(stream.request):
+                self._ask(stream, client)
+
+    def _ask(self, stream: Stream, client: Client) -> None:
+        try:
+            if client.stopped():
+                stream.stop()
+        except Exception as error:
+            self._drop(stream)
+            _fail(client, error)
 
     def _drop(self, stream: Stream) -> None:
         del self._clients[stream]

@@ -12,6 +12,7 @@ from observability.gpu.power import watts
 # What a pod writes into its ring is its own business; our memory is not.
 _MOST_SCENARIOS = 200
 _MOST_HELD = 100_000
+_MOST = 1e9
 _EVENTS = ("generated", "handed", "delivered", "discarded")
 # (lane, scenario, synthetic)
 _Key = tuple[str, str, bool]
@@ -23,9 +24,11 @@ class Totals:
 
     def __init__(self) -> None:
         self._requests: _Sums = defaultdict(float)
+        self._answered: _Sums = defaultdict(float)
         self._seconds: _Sums = defaultdict(float)
         self._wasted_s: _Sums = defaultdict(float)
         self._tokens: dict[str, _Sums] = {event: defaultdict(float) for event in _EVENTS}
+        self._releases: dict[str, str] = {}
         self._memory = Memory(_MOST_HELD)
         self._loss: Record = {}
         self._gpus: dict[int, Record] = {}
@@ -45,8 +48,10 @@ class Totals:
                     self._gpus[record["gpu"]] = record
 
     def scenarios(self) -> list[dict[str, Any]]:
-        """A row for each lane and scenario: its requests, seconds, tokens and the share of them
-        that was thrown away (None without any)."""
+        """A row for each lane and scenario: its requests, how many of them made tokens, its
+        seconds, tokens and the share of them that was thrown away (None without any).
+
+        `release` is what its lane's requests named last: the sums are also of those before."""
         rows = []
         for key in self._requests:
             tokens = {event: int(counter[key]) for event, counter in self._tokens.items()}
@@ -56,7 +61,9 @@ class Totals:
                     "lane": key[0],
                     "intent": key[1],
                     "synthetic": key[2],
+                    "release": self._releases.get(key[0], ""),
                     "requests": int(self._requests[key]),
+                    "answered": int(self._answered[key]),
                     "seconds": round(self._seconds[key], 3),
                     "discarded_seconds": round(self._wasted_s[key], 3),
                     **tokens,
@@ -83,12 +90,15 @@ class Totals:
         tokens = record.get("tokens")
         tokens = tokens if isinstance(tokens, dict) else {}
         self._requests[key] += 1
+        self._releases[key[0]] = str(record.get("release") or "")[:64]
+        self._answered[key] += _number(tokens.get("generated")) > 0
         self._seconds[key] += _number(record.get("total_ms")) / 1000
-        self._wasted_s[key] += _number(tokens.get("seconds"))
+        wasted_s = _number(tokens.get("seconds"))
+        self._wasted_s[key] += wasted_s
         for event in _EVENTS:
             self._tokens[event][key] += _number(tokens.get(event))
-        if (drawn := watts(self.gpus())) is not None:
-            self._wasted_joules[key] += _number(tokens.get("seconds")) * drawn
+        if wasted_s and (drawn := watts(self.gpus())) is not None:
+            self._wasted_joules[key] += wasted_s * drawn
 
     def _of_scenarios(self) -> Iterator[str]:
         for name, help_text, sums in (
@@ -139,4 +149,5 @@ def _key(record: Record) -> _Key:
 
 
 def _number(value: object) -> float:
-    return value if isinstance(value, int | float) else 0
+    """What a pod wrote, if it can be added up: one NaN would make every later sum one."""
+    return value if isinstance(value, int | float) and 0 <= value <= _MOST else 0

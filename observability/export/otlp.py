@@ -69,6 +69,8 @@ def _of_request(request: Request) -> _Json:
         "gen_ai.provider.name": "switchyard",
         "gen_ai.conversation.id": request.id,
         "switchyard.intent": request.intent,
+        "switchyard.lane": str(request.line.get("lane") or ""),
+        "switchyard.release": str(request.line.get("release") or ""),
         "switchyard.gpu.held_bytes": request.memory.bytes,
         **_of_tokens(request),
     }

@@ -81,23 +81,34 @@ static PyObject *forget(PyObject *self, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
+/* A function's name and its frame's number; whether they are that. No tuple is made for them:
+   a traced call comes here twice. */
+static bool named(PyObject *const *args, Py_ssize_t count, Py_ssize_t wanted, uint64_t *frame) {
+  if (count != wanted || !PyBytes_Check(args[0]) || !PyLong_Check(args[1])) {
+    PyErr_Format(PyExc_TypeError, "give %zd arguments: a name in bytes, a frame%s", wanted,
+                 wanted > 2 ? ", how it is left" : "");
+    return false;
+  }
+  *frame = PyLong_AsUnsignedLongLong(args[1]);
+  return !(*frame == (uint64_t)-1 && PyErr_Occurred());
+}
+
 /* For wrappers: (name, frame) and (name, frame, how). */
-static PyObject *entry(PyObject *self, PyObject *args) {
+static PyObject *entry(PyObject *self, PyObject *const *args, Py_ssize_t count) {
   (void)self;
-  PyObject *name;
-  unsigned long long frame;
-  if (!PyArg_ParseTuple(args, "SK:entry", &name, &frame)) return NULL;
-  if (switchyard_function_entry_semaphore) entered(name, frame);
+  uint64_t frame;
+  if (!named(args, count, 2, &frame)) return NULL;
+  if (switchyard_function_entry_semaphore) entered(args[0], frame);
   Py_RETURN_NONE;
 }
 
-static PyObject *leave(PyObject *self, PyObject *args) {
+static PyObject *leave(PyObject *self, PyObject *const *args, Py_ssize_t count) {
   (void)self;
-  PyObject *name;
-  unsigned long long frame;
-  int how;
-  if (!PyArg_ParseTuple(args, "SKi:leave", &name, &frame, &how)) return NULL;
-  if (switchyard_function_return_semaphore) left(name, frame, how);
+  uint64_t frame;
+  if (!named(args, count, 3, &frame)) return NULL;
+  long how = PyLong_AsLong(args[2]);
+  if (how == -1 && PyErr_Occurred()) return NULL;
+  if (switchyard_function_return_semaphore) left(args[0], frame, (int)how);
   Py_RETURN_NONE;
 }
 
@@ -183,8 +194,8 @@ static PyMethodDef methods[] = {
     FAST(on_unwind),
     {"watch", watch, METH_VARARGS, "watch(code, name: bytes, suspends: bool)"},
     {"forget", forget, METH_NOARGS, "Watch nothing."},
-    {"entry", entry, METH_VARARGS, "entry(name: bytes, frame: int)"},
-    {"leave", leave, METH_VARARGS, "leave(name: bytes, frame: int, how: int)"},
+    FAST(entry),
+    FAST(leave),
     {"created", created, METH_VARARGS, "created(type: bytes, id: int, size: int)"},
     {"destroyed", destroyed, METH_VARARGS, "destroyed(type: bytes, id: int)"},
     {"chain", chain, METH_VARARGS, "chain(type: bytes, id: int, holders: bytes)"},

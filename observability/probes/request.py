@@ -1,10 +1,12 @@
 """Which request is being served: one context variable, seen from coroutines and threads alike."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar, Token
 from types import TracebackType
 
 MAX_BYTES = 63
+SHARED = "shared"
+"""The name of work that is done for several requests at once."""
 
 REQUEST_ID: ContextVar[bytes] = ContextVar("switchyard_request_id", default=b"")
 """The id of the request that this context works for, or empty."""
@@ -47,3 +49,10 @@ class begin:
         trace: TracebackType | None,
     ) -> None:
         REQUEST_ID.reset(self._token)
+
+
+def begin_all(names: Iterable[str]) -> begin:
+    """While open, this context works for all these requests: for the one, if they are one, or
+    for SHARED. For none it works for nobody."""
+    different = set(names)
+    return begin(SHARED if len(different) > 1 else next(iter(different), ""))

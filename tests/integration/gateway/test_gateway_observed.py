@@ -3,17 +3,21 @@ probes that a tracer counts exactly."""
 
 import json
 import signal
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from apps.gateway.pressure import WHY
 from observability.native.build import MODULE
 from observability.ring import read
 from tests.integration.gateway.harness import Gateway
 from tests.integration.pipeline.harness import Pipeline, slowed
-from tests.integration.probes.bpftrace import counting, wait_until_attached
+from tests.integration.probes.bpftrace import counting, wait_until_counted
 
 BALANCE = "What is my medical insurance balance?"
 REPORT = "我的血糖化验结果正常吗？"
@@ -77,6 +81,53 @@ def test_a_client_that_left_is_in_the_line_with_what_it_did_not_read(
     assert tokens["reason"] == ("client_left" if tokens["discarded"] else None)
 
 
+@contextmanager
+def agent(state: dict[str, Any]) -> Iterator[str]:
+    """A node's agent that says of its GPUs what `state` holds; gives its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            state["asked"] += 1
+            self.send_response(200)
+            self.end_headers()
+            said = {"t_unix": state["asked"], "gpus": [], "pressed": state["pressed"]}
+            self.wfile.write(json.dumps(said).encode())
+
+        def log_message(self, format: str, *args: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/gpu"
+    server.shutdown()
+    server.server_close()
+
+
+def test_while_the_gpus_memory_is_short_an_answer_is_the_facts_and_its_line_says_why(
+    start_gateway: Callable[..., Gateway], postgres: Any, ring: Path
+) -> None:
+    state = {"pressed": True, "asked": 0}
+    token = postgres.token("c-1002")
+    with agent(state) as url:
+        gateway = start_gateway(GPU_STATE_URL=url, REQUESTS_RING=str(ring), ANSWER_MAX_TOKENS="5")
+        replies: list[dict[str, Any]] = []
+        for pressed in (True, False):
+            state |= {"pressed": pressed}
+            status = "degraded" if pressed else "ok"
+            # It asks once a second.
+            while not replies or replies[-1]["status"] != status:
+                replies.append(
+                    gateway.ask(token, BALANCE, session="s1", message_id=f"m-{len(replies)}")
+                )
+    found = {line["request_id"]: line for line in lines(ring)}
+    (short, *_), (whole, *_) = (
+        [found[r["request_id"]] for r in replies if r["status"] == status]
+        for status in ("degraded", "ok")
+    )
+    assert (short["reason"], short["tokens"]["generated"]) == (WHY, 0)
+    assert (whole["reason"], whole["tokens"]["generated"] > 0) == (None, True)
+    assert all(reply["facts"] for reply in replies)
+
+
 def test_a_tracer_counts_the_gateways_functions_exactly(
     start_gateway: Callable[..., Gateway], postgres: Any
 ) -> None:
@@ -84,7 +135,7 @@ def test_a_tracer_counts_the_gateways_functions_exactly(
     token = postgres.token("c-1002")
     gateway.ask(token, REPORT, session="s0")
     with counting(str(MODULE)) as counts:
-        wait_until_attached(gateway.process.pid, MODULE)
+        wait_until_counted(gateway.process.pid, MODULE)
         names = set()
         for number in range(7):
             reply = gateway.ask(token, REPORT, session="s1", message_id=f"m-{number}")

@@ -1,5 +1,6 @@
 """Counts probe hits with bpftrace, which knows nothing of us but the notes in the module."""
 
+import contextlib
 import json
 import os
 import re
@@ -13,6 +14,7 @@ from pathlib import Path
 
 _TRACING = Path("/sys/kernel/tracing")
 _PROGRAM = """
+usdt:{path}:switchyard:object_chain {{ }}
 usdt:{path}:switchyard:function_entry {{ @[str(arg0), str(arg1), "entry"] = count(); }}
 usdt:{path}:switchyard:function_return {{
   $how = arg3 == 0 ? "return" : arg3 == 1 ? "yield" : arg3 == 2 ? "resume" : "unwind";
@@ -30,9 +32,7 @@ Counts = Counter[tuple[str, str, str]]
 @contextmanager
 def counting(path: str) -> Iterator[Counts]:
     """The hits in all processes that have the module at `path`; filled when the context ends.
-
-    They know themselves when all probes are attached: `token` is the last one.
-    """
+    `wait_until_counted` says when all probes are there."""
     if not (_TRACING / "events").is_dir():
         subprocess.run(["mount", "-t", "tracefs", "nodev", str(_TRACING)], check=True)
     found: Counts = Counter()
@@ -46,8 +46,7 @@ def counting(path: str) -> Iterator[Counts]:
     try:
         yield found
     finally:
-        tracer.send_signal(signal.SIGINT)
-        out, err = tracer.communicate(timeout=60)
+        out, err = _ended(tracer)
     for line in out.splitlines():
         said = json.loads(line) if line.startswith("{") else {}
         if said.get("type") == "map":
@@ -57,10 +56,27 @@ def counting(path: str) -> Iterator[Counts]:
     assert found, err
 
 
-def wait_until_attached(pid: int, module: Path) -> None:
-    """Return when the last probe's semaphore, in the memory of `pid`, says so."""
+def _ended(tracer: "subprocess.Popen[str]") -> tuple[str, str]:
+    """What it said. An interrupt that comes while it sets itself up is lost: it gets another."""
+    for _ in range(12):
+        tracer.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return tracer.communicate(timeout=5)
+    tracer.kill()
+    raise AssertionError("bpftrace does not end")
+
+
+def wait_until_counted(pid: int, module: Path) -> None:
+    """Return when `counting` has attached all its probes to `pid`: they are attached from the
+    program's end to its beginning or the other way, and these two are the ends."""
+    for point in ("object_chain", "token"):
+        wait_until_attached(pid, module, point)
+
+
+def wait_until_attached(pid: int, module: Path, point: str = "token") -> None:
+    """Return when somebody is at a point, as its semaphore in the memory of `pid` says."""
     notes = subprocess.run(["readelf", "-n", module], capture_output=True, text=True, check=True)
-    semaphore = re.search(r"Name: token\n.*Semaphore: (0x\w+)", notes.stdout)
+    semaphore = re.search(rf"Name: {point}\n.*Semaphore: (0x\w+)", notes.stdout)
     assert semaphore
     mapped = next(
         line for line in Path(f"/proc/{pid}/maps").read_text().splitlines() if module.name in line
@@ -69,5 +85,5 @@ def wait_until_attached(pid: int, module: Path) -> None:
     end = time.monotonic() + 60
     with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
         while not os.pread(memory.fileno(), 2, address).strip(b"\0"):
-            assert time.monotonic() < end, "bpftrace does not attach"
+            assert time.monotonic() < end, f"nobody attaches to {point}"
             time.sleep(0.05)

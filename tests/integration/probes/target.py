@@ -2,11 +2,10 @@
 
 import asyncio
 import sys
-import time
 from pathlib import Path
 
 from observability import native, probes
-from observability.probes.request import begin
+from observability.probes.request import begin, begin_all
 
 PACKAGE = "tests.unit.probes.workload"
 CONTROL = Path("/tmp/probes")
@@ -19,16 +18,17 @@ def main() -> None:
 
     points = native.load()
     print("ready", flush=True)
-    end = time.monotonic() + 60
-    while not points.attached() & native.TOKENS:
-        assert time.monotonic() < end, "nobody attaches"
-        time.sleep(0.01)
+    sys.stdin.readline()
     with begin("plain"):
         workload.calls()
         workload.pauses()
     with begin("async"):
         asyncio.run(workload.awaits())
         asyncio.run(workload.elsewhere())
+    # As a thread does that serves many: for one alone, for several at once, for nobody.
+    for names in (["alone"], ["alone", "other"], []):
+        with begin_all(names):
+            workload.leaf(1)
     for number in range(31):
         points.token(b"plain", number, native.GENERATED, 0)
     print("done", flush=True)

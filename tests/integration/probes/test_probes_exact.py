@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.probes.bpftrace import counting
+from observability.probes.request import SHARED
+from tests.integration.probes.bpftrace import counting, wait_until_counted
 from tests.integration.probes.container import BASES, LIBRARY, running
 from tests.integration.probes.target import PACKAGE
 
@@ -21,7 +22,11 @@ def test_every_call_is_counted_in_a_container(python: str) -> None:
         library = f"/proc/{pid}/root{LIBRARY}"
         assert not Path(LIBRARY).exists()
         with counting(library) as counts:
+            wait_until_counted(pid, Path(library))
+            assert target.stdin
             assert target.stdout
+            target.stdin.write("go\n")
+            target.stdin.flush()
             assert target.stdout.readline() == "done\n"
     seen: Counter[tuple[str, str, str]] = Counter()
     for (request, name, event), hits in counts.items():
@@ -52,5 +57,7 @@ def test_every_call_is_counted_in_a_container(python: str) -> None:
         ("async", "asynchronous", "unwind"): 1,
         ("async", "leaf", "entry"): 7,
         ("async", "leaf", "return"): 7,
+        **{(name, "leaf", "entry"): 1 for name in ("alone", SHARED, "")},
+        **{(name, "leaf", "return"): 1 for name in ("alone", SHARED, "")},
         ("plain", "token", "token"): 31,
     }

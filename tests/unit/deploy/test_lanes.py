@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from deploy import lanes
+from rollout.released import release_of, released
 
 
 def deployment(name, image):
@@ -64,3 +65,28 @@ def test_applying_a_lane_by_hand_keeps_the_controllers_marks():
         "switchyard/epoch": "9",
     }
     assert tickets == parts[1]
+
+
+def test_applying_a_lane_by_hand_restarts_nothing_for_its_releases_number():
+    """The controller's RELEASE is kept where it stands, and not added where it does not."""
+    part = deployment("gateway-blue", "r/g@1")
+    part["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "LANE"}]
+    told = released(part, "7")
+    for running in (told, part):
+        cluster = Cluster()
+        cluster.list = lambda kind, namespace, running=running: [running]
+        (found,) = lanes.marked(cluster, [part])
+        assert found["spec"] == running["spec"]
+
+
+def test_the_parts_that_name_their_release_are_told_it(rendered):
+    """Who writes a ring reads RELEASE, which the controller puts beside LANE."""
+    for overlay in ("canary/blue", "prod/green", "staging"):
+        for part in ("gateway", "pipeline"):
+            (found,) = [
+                item
+                for item in rendered[overlay]
+                if item["kind"] == "Deployment" and item["metadata"]["labels"]["app"] == part
+            ]
+            assert release_of(found) == ""
+            assert release_of(released(found, "12")) == "12"

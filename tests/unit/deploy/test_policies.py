@@ -113,6 +113,7 @@ ALLOWED = [
     (CLIENT, lane("gateway", "green"), 8080),
     (ROLLOUT, lane("gateway", "blue"), 8080),
     (ROLLOUT, lane("gateway", "green"), 8081),
+    (ROLLOUT, Pod("switchyard-tracing", {"app": "tracing"}), 9102),
     (ROLLOUT, Pod("switchyard-staging", {"app": "gateway", "lane": "staging"}), 8080),
     (lane("gateway", "blue"), lane("pipeline", "blue"), 8001),
     (lane("pipeline", "green"), lane("tickets", "green"), 8080),

@@ -51,14 +51,22 @@ def test_only_its_own_namespace_lets_it_in(objects):
     assert {item["metadata"]["namespace"] for item in workloads} == {"switchyard-tracing"}
 
 
-def test_it_may_list_the_lanes_pods_and_nothing_else(objects):
+def test_it_may_list_the_lanes_pods_and_the_controller_its_own_and_nothing_else(objects):
     rules = {
         (item["kind"], item["metadata"]["namespace"]): item["rules"]
         for item in objects
         if item["kind"].endswith("Role")
     }
-    assert rules == {
-        ("Role", "switchyard"): [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]
+    listing = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]
+    assert rules == {("Role", "switchyard"): listing, ("Role", "switchyard-tracing"): listing}
+    given = {
+        item["metadata"]["namespace"]: [one["namespace"] for one in item["subjects"]]
+        for item in objects
+        if item["kind"].endswith("RoleBinding")
+    }
+    assert given == {
+        "switchyard": ["switchyard-tracing"],
+        "switchyard-tracing": ["switchyard-rollout"],
     }
 
 

@@ -17,6 +17,7 @@ from apps.engine.sampler import Sampler
 from apps.engine.scheduler import Scheduler
 from apps.engine.sequence import Served
 from apps.engine.stream import Stream
+from observability.probes.request import REQUEST_ID, SHARED
 from tests.unit.engine.fake_core import FakeCore, logits_after
 
 PROMPT = list(range(3, 40))
@@ -157,6 +158,41 @@ def test_a_token_carries_its_step_and_whom_the_step_served(engine: Engine, core:
     assert first.steps == [1, 2, 3]
     assert second.steps == [2, 3]
     assert second.tables[0] == first.tables[1]
+
+
+def test_the_thread_names_the_request_it_works_for_and_says_where_it_is_several(
+    engine: Engine, core: FakeCore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps, chosen, told = [], [], []
+    forward = core.forward
+
+    def noting(work: Any) -> F32:
+        rows = forward(work)
+        steps.append(REQUEST_ID.get())
+        return rows
+
+    class Noting(Scripted):
+        def choose(self, logits: F32, left: int) -> int:
+            chosen.append(REQUEST_ID.get())
+            return super().choose(logits, left)
+
+    class Hearing(Ear):
+        def token(self, token: int, finish: str, step: int, table: list[Served]) -> str:
+            told.append(REQUEST_ID.get())
+            return super().token(token, finish, step, table)
+
+    monkeypatch.setattr(core, "forward", noting)
+    core.pause.clear()
+    ears = [Hearing(), Hearing()]
+    for ear, name, count in zip(ears, ("first", "second"), (3, 2), strict=True):
+        engine.submit(PROMPT, count, ear, Noting(10, 11, 12), deadline_s=60, request=name)
+        if name == "first":
+            assert core.entered.acquire(timeout=20)
+    core.pause.set()
+    for ear in ears:
+        finished(ear)
+    assert steps == [b"first", SHARED.encode(), SHARED.encode()]
+    assert chosen == told == [b"first", b"first", b"second", b"first", b"second"]
 
 
 def test_a_stop_takes_effect_before_the_next_token(engine: Engine, core: FakeCore) -> None:

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from typing import Any
 
+from apps.gateway import pressure
 from apps.gateway.conversation import Asked, Conversation, cannot_answer
 from apps.gateway.events import Delta, Done, Event, Meta
 from apps.gateway.meter import Books
@@ -63,9 +64,20 @@ class Pipeline:
             self.closed += 1
 
 
-def conversation(pipeline: Pipeline, stops: Stops | None = None, streams: int = 4) -> Conversation:
+def conversation(
+    pipeline: Pipeline,
+    stops: Stops | None = None,
+    streams: int = 4,
+    pressed: Callable[[], bool] = lambda: False,
+) -> Conversation:
     return Conversation(
-        pipeline, stops or Stops(), max_tokens=9, streams=streams, deadline_s=20, clock=lambda: 0.0
+        pipeline,
+        stops or Stops(),
+        max_tokens=9,
+        streams=streams,
+        deadline_s=20,
+        pressed=pressed,
+        clock=lambda: 0.0,
     )
 
 
@@ -243,3 +255,43 @@ def test_a_customers_usual_language_decides_when_the_query_has_no_script() -> No
     meta = cannot_answer("??", "zh", "down")[0]
     assert isinstance(meta, Meta)
     assert meta.language == "zh"
+
+
+def test_while_the_gpu_is_pressed_new_answers_have_the_facts_alone_and_say_why() -> None:
+    pipeline, short = Pipeline(ROUTED, ["a", "b"]), [False]
+
+    async def meanwhile() -> tuple[list[Event], list[Event]]:
+        talk = conversation(pipeline, pressed=lambda: short[0])
+        running = talk.answer(ASKED, Running())
+        begun = [await anext(running) for _ in range(3)]
+        short[0] = True
+        new = [event async for event in talk.answer(ASKED, Running())]
+        begun += [event async for event in running]
+        return begun, new
+
+    begun, new = asyncio.run(meanwhile())
+    assert begun[-1] == Done("ok")
+    omitted = [{"what": "model_words", "why": pressure.WHY}]
+    assert isinstance(new[0], Meta)
+    assert new[0].omitted == omitted
+    assert new[1:] == [Delta(ROUTED.text or ""), Done("degraded", pressure.WHY, omitted)]
+    assert pipeline.asked_words == 1
+
+
+def test_an_answer_that_needs_no_words_is_not_degraded_by_the_gpu() -> None:
+    complaint = replace(ROUTED, prompt=None)
+    assert answer(Pipeline(complaint), pressed=lambda: True)[-1] == Done("ok")
+
+
+def test_two_answers_that_begin_at_once_do_not_take_one_place() -> None:
+    pipeline = Pipeline(ROUTED, ["a"])
+
+    async def both() -> list[Event]:
+        talk = conversation(pipeline, streams=1)
+        one, two = (talk.answer(ASKED, Running()) for _ in range(2))
+        begun = [await anext(one), await anext(two)]
+        return begun + [event async for event in one] + [event async for event in two]
+
+    metas = [event for event in asyncio.run(both()) if isinstance(event, Meta)]
+    assert [len(meta.omitted) for meta in metas] == [0, 1]
+    assert pipeline.asked_words == 1

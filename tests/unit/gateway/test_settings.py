@@ -18,6 +18,12 @@ def test_defaults_follow_the_lane() -> None:
     assert settings.host == "127.0.0.1"
 
 
+def test_the_gpus_state_is_asked_for_only_where_somebody_tells_it() -> None:
+    assert read(GOOD).gpu_state_url is None
+    for url in ("http://10.0.0.1:9102/gpu", "http://[fd00::1]:9102/gpu", "http://agent/gpu"):
+        assert read(GOOD | {"GPU_STATE_URL": url}).gpu_state_url == url
+
+
 def test_a_setting_never_shows_its_secrets() -> None:
     shown = repr(read(GOOD)) + str(read(GOOD))
     assert "hidden" not in shown
@@ -37,6 +43,12 @@ def test_a_setting_never_shows_its_secrets() -> None:
         ("ANSWER_MAX_TOKENS", "0"),
         ("DEADLINE_S", "nan"),
         ("MAX_IN_FLIGHT", "-1"),
+        ("GPU_STATE_URL", "agent:9102"),
+        ("GPU_STATE_URL", "https://agent:9102/gpu"),
+        ("GPU_STATE_URL", "http://agent:99999/gpu"),
+        ("GPU_STATE_URL", "http://agent:0/gpu"),
+        ("GPU_STATE_URL", "http://user@agent/gpu"),
+        ("GPU_STATE_URL", "http://agent/gpu\nX: y"),
     ],
 )
 def test_a_wrong_variable_is_named(name: str, value: str) -> None:

@@ -63,6 +63,6 @@ def incident() -> list[Record]:
         token(232, "delivered", 0),
         token(233, "discarded", 1, "client left"),
         python(240, "return", "chat", frame=7),
-        {"request_id": "r1", "intent": "complaint", "lane": "blue"},
+        {"request_id": "r1", "intent": "complaint", "lane": "blue", "release": "7"},
         loss(13, 12, 1),
     ]

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from apps.engine import Busy, Piece, Stream
 from apps.engine.detokenizer import BadByte
 from apps.pipeline.streams import Job, Streams
+from observability.probes.request import REQUEST_ID
 
 
 @dataclass
@@ -47,12 +49,15 @@ class Ear:
 class Source:
     """The engine's side of one stream."""
 
-    def __init__(self) -> None:
+    def __init__(self, request: str = "r") -> None:
+        self.request = request
         self.stops = threading.Semaphore(0)
         self.opened = threading.Event()
 
     def open(self, heard: Callable[[Stream], None]) -> Stream:
-        self.stream = Stream("r", 4, stop=self.stops.release, read=lambda: None, heard=heard)
+        self.stream = Stream(
+            self.request, 4, stop=self.stops.release, read=lambda: None, heard=heard
+        )
         self.opened.set()
         return self.stream
 
@@ -75,7 +80,7 @@ def streams() -> Iterator[Streams]:
 
 def begin(streams: Streams, ear: Ear) -> Source:
     source = Source()
-    streams.submit(Job(source.open, ear))
+    streams.submit(Job("r", source.open, ear))
     return source
 
 
@@ -87,6 +92,42 @@ def test_pieces_come_in_their_order_to_their_own_client(streams: Streams) -> Non
     for ear, texts in zip(ears, ("abc", "xyz"), strict=True):
         assert ear.ended.wait(20)
         assert ear.texts == list(texts)
+
+
+def test_what_the_one_thread_does_for_a_stream_it_does_for_that_streams_request(
+    streams: Streams,
+) -> None:
+    named: dict[str, set[bytes]] = {"one": set(), "two": set()}
+
+    class Noting(Ear):
+        def __init__(self, of: str) -> None:
+            super().__init__()
+            self.of = of
+
+        def stopped(self) -> bool:
+            named[self.of].add(REQUEST_ID.get())
+            return False
+
+        def piece(self, piece: Any) -> None:
+            named[self.of].add(REQUEST_ID.get())
+            super().piece(piece)
+
+    ears = {name: Noting(name) for name in named}
+    sources = {name: Source(name) for name in named}
+    for name, source in sources.items():
+        opened = partial(_opening, source, named[name])
+        streams.submit(Job(name, opened, ears[name]))
+    for turn in range(3):
+        for source in sources.values():
+            source.say("a", finish="stop" if turn == 2 else "")
+    for ear in ears.values():
+        assert ear.ended.wait(20)
+    assert named == {"one": {b"one"}, "two": {b"two"}}
+
+
+def _opening(source: Source, named: set[bytes], heard: Callable[[Stream], None]) -> Stream:
+    named.add(REQUEST_ID.get())
+    return source.open(heard)
 
 
 def test_bytes_that_are_no_text_are_on_record(
@@ -144,8 +185,8 @@ def test_a_client_that_goes_is_noticed_however_much_there_is_to_carry(
         return busy.open(heard)
 
     carrying = Streams()
-    carrying.submit(Job(gone.open, Ear(gone=True)))
-    carrying.submit(Job(open_, Ear()))
+    carrying.submit(Job("r", gone.open, Ear(gone=True)))
+    carrying.submit(Job("r", open_, Ear()))
     carrying.close()
     carrying.run()
     assert stopped == [True]
@@ -157,7 +198,7 @@ def test_one_broken_stream_harms_no_other(streams: Streams) -> None:
     def refuse(heard: Callable[[Stream], None]) -> Stream:
         raise Busy("too many answers; ask again later")
 
-    streams.submit(Job(refuse, refused))
+    streams.submit(Job("r", refuse, refused))
     cut = begin(streams, broken)
     failing = begin(streams, worse)
     source = begin(streams, good)

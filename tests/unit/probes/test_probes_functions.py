@@ -271,3 +271,18 @@ def test_without_packages_nothing_is_prepared() -> None:
     finders = list(sys.meta_path)
     assert not probes.start({})
     assert sys.meta_path == finders
+
+
+def test_work_for_several_requests_at_once_is_called_shared(
+    points: FakePoints, workload: ModuleType
+) -> None:
+    points.on = FUNCTIONS
+    for names in (["one", "one"], ["one", "two"], ["", "two"], []):
+        with request.begin_all(names):
+            workload.leaf(1)
+    assert [name for name, _, what in points.events if what == "entry"] == [
+        "one",
+        request.SHARED,
+        request.SHARED,
+        "",
+    ]

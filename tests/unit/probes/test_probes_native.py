@@ -167,3 +167,19 @@ def test_the_same_sources_give_the_same_bytes(tmp_path: Path) -> None:
     build(tmp_path / "a.so")
     build(tmp_path / "b.so")
     assert (tmp_path / "a.so").read_bytes() == (tmp_path / "b.so").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), (b"name",), ("name", 0), (b"name", "0"), (b"name", None), (b"name", 0.5)],
+)
+def test_a_point_that_is_called_wrongly_says_so(arguments: tuple[object, ...]) -> None:
+    points = native.load()
+    for call, more in ((points.entry, ()), (points.leave, (0,))):
+        with pytest.raises(TypeError):
+            call(*arguments, *more)  # type: ignore[arg-type]
+    for frame in (-1, 2**64):
+        with pytest.raises(OverflowError):
+            points.entry(b"name", frame)
+    with pytest.raises(TypeError):
+        points.leave(b"name", 0, "0")  # type: ignore[arg-type]

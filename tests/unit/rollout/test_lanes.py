@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 from rollout import lane_apply, lanes
@@ -10,7 +12,7 @@ from rollout.errors import Conflict, Superseded
 from rollout.lane_apply import NotALanePart
 from rollout.lane_view import view
 from rollout.names import EPOCH, RELEASE
-from tests.unit.rollout.fake_api import FakeApi
+from tests.unit.rollout.fake_api import FakeApi, Object
 from tests.unit.rollout.fake_cluster import NAMES, api, deployment, run_lane
 
 MARKS = {RELEASE: "2", EPOCH: "3"}
@@ -80,6 +82,38 @@ def test_applying_marks_release_and_epoch_and_leaves_replicas_alone() -> None:
     one = fake.objects[apps(NAMES.lanes, "gateway-green")]
     assert one["metadata"]["annotations"][RELEASE] == "4"
     assert one["spec"]["replicas"] == 5
+
+
+def with_lane(one: Object) -> Object:
+    containers = one["spec"]["template"]["spec"]["containers"]
+    containers[0]["env"] = [{"name": "LANE", "value": "x"}, {"name": "RELEASE", "value": "99"}]
+    return one
+
+
+def test_applying_tells_each_container_that_knows_its_lane_which_release_it_is() -> None:
+    fake, manifest = FakeApi(), with_lane(deployment("green"))
+    sidecar = {"name": "other", "image": "registry/other@sha256:1"}
+    manifest["spec"]["template"]["spec"]["containers"].append(sidecar)
+    written = copy.deepcopy(manifest)
+    lane_apply.apply(api(fake), NAMES.lanes, "green", [manifest], 4, 3)
+    one, two = fake.objects[apps(NAMES.lanes, "gateway-green")]["spec"]["template"]["spec"][
+        "containers"
+    ]
+    assert one["env"] == [{"name": "LANE", "value": "x"}, {"name": "RELEASE", "value": "4"}]
+    assert two == sidecar
+    # A record keeps the manifest, whose hash is the key of a verdict.
+    assert manifest == written
+
+
+def test_the_same_release_applied_again_has_the_same_template() -> None:
+    fake = FakeApi()
+    templates = []
+    for epoch in (3, 4):
+        lane_apply.apply(
+            api(fake), NAMES.lanes, "green", [with_lane(deployment("green"))], 4, epoch
+        )
+        templates.append(fake.objects[apps(NAMES.lanes, "gateway-green")]["spec"]["template"])
+    assert templates[0] == templates[1]
 
 
 def test_a_late_process_cannot_apply_or_scale() -> None:

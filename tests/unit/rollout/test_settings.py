@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from rollout.discards import DiscardPlan
 from rollout.settings import BadSettings, parse
 from rollout.state import Times
 
@@ -19,6 +20,7 @@ def test_a_plan_of_steps_alone_has_every_default() -> None:
     assert (found.git_url, found.branch) == ("git://h/r", "main")
     assert found.plan.times == Times()
     assert found.scenario_limits is None
+    assert not found.discards.counts
 
 
 def test_every_key_arrives() -> None:
@@ -36,6 +38,7 @@ rehearsal_runs: 4
 ticket: "T-[0-9]+"
 limits: {success: 0.9, first_ms: 500, total_ms: 900, factor: 2, floor_ms: 10}
 scenario_limits: {total_ms: 6000}
+discards: {share: 0.2, seconds: 1.5, counts: true}
 """
     found = parse({"plan.yaml": text})
     assert (found.plan.soak_s, found.plan.step_max_s, found.plan.start_max_s) == (1.5, 9, 11)
@@ -45,6 +48,7 @@ scenario_limits: {total_ms: 6000}
         0.9,
         2,
     )
+    assert found.discards == DiscardPlan(0.2, 1.5, True)
     assert found.scenario_limits is not None
     assert found.scenario_limits.total_ms == 6000
     assert (found.rehearsal_runs, found.ticket.text) == (4, "T-[0-9]+")
@@ -65,6 +69,9 @@ scenario_limits: {total_ms: 6000}
         ("steps: [5]\nsoak_s: .nan", "number"),
         ("steps: [5]\nlimits: {sucess: 1}", "unknown field"),
         ("steps: [5]\nticket: '['", "regular expression"),
+        ("steps: [5]\ndiscards: {share: 2}", "outside"),
+        ("steps: [5]\ndiscards: {counts: 1}", "true or false"),
+        ("steps: [5]\ndiscards: {tokens: 1}", "unknown field"),
         ("steps: [5", "YAML"),
     ],
 )

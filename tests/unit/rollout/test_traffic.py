@@ -14,6 +14,7 @@ from rollout.cluster import core
 from rollout.plan import Plan
 from rollout.samples import Sample, SamplesUnreadable
 from rollout.samplesource import SampleSource
+from rollout.settings import Settings
 from rollout.traffic import RATE_S, traffic
 from tests.unit.rollout.fake_api import FakeApi
 from tests.unit.rollout.fake_cluster import NAMES, api, installed, state
@@ -114,12 +115,12 @@ def test_only_what_ended_in_this_step_counts_for_the_verdict(rings: Rings) -> No
     found.poll()
     now = transitions.started(state(installed()), push(), NOW)
     assert now.candidate is not None
-    plan = AnalysisPlan(min_samples=10)
-    quiet = traffic(now, found, plan, NOW)
+    plan = Settings(analysis=AnalysisPlan(min_samples=10))
+    quiet = traffic(now, found, None, plan, NOW)
     assert (quiet.kind, quiet.candidate) == ("inconclusive", 0)
     assert quiet.rate == pytest.approx(100 / RATE_S)
     candidate = replace(now.candidate, phase=Phase.STEPS, split=20, step_since=NOW - 5)
-    seen = traffic(replace(now, candidate=candidate), found, plan, NOW)
+    seen = traffic(replace(now, candidate=candidate), found, None, plan, NOW)
     assert (seen.kind, seen.candidate, seen.stable) == ("pass", 12, 49)
     assert seen.figures["candidate"]["samples"] == 12
 

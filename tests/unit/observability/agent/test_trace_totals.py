@@ -45,6 +45,7 @@ def test_a_row_has_seconds_and_the_share_thrown_away(totals: Totals) -> None:
     assert blue["discarded_seconds"] == 1.0
     # Nothing was made, so nothing is known of its share.
     assert rows["green", False]["discarded_share"] is None
+    assert (blue["answered"], rows["green", False]["answered"]) == (2, 0)
     assert rows["blue", True]["requests"] == 1
 
 
@@ -57,6 +58,20 @@ def test_joules_are_told_where_every_gpu_tells_its_power(totals: Totals) -> None
     totals.add([reading(1), line(lane="staging")])
     staging = next(row for row in totals.scenarios() if row["lane"] == "staging")
     assert staging["discarded_joules"] is None
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -1, 1e300, "1", None, [1]])
+def test_a_number_that_is_none_spoils_no_sum(totals: Totals, wrong: object) -> None:
+    before = totals.scenarios()[0]
+    totals.add([line(total_ms=wrong, tokens={"generated": wrong, "seconds": wrong})])
+    after = totals.scenarios()[0]
+    assert after == before | {"requests": before["requests"] + 1}
+
+
+def test_a_row_says_which_release_its_lane_has_now(totals: Totals) -> None:
+    totals.add([line(release="7"), line(release="8"), line(lane="green", release=None)])
+    releases = {row["lane"]: row["release"] for row in totals.scenarios()}
+    assert releases == {"blue": "8", "green": ""}
 
 
 def test_metrics(totals: Totals) -> None:

@@ -102,6 +102,8 @@ def test_otlp_spans_have_ids_parents_and_dates(session: Session, requests: list[
     attributes = {a["key"]: a["value"] for a in root["attributes"]}
     assert attributes["gen_ai.usage.output_tokens"] == {"intValue": "2"}
     assert attributes["switchyard.tokens.discarded"] == {"intValue": "1"}
+    assert attributes["switchyard.lane"] == {"stringValue": "blue"}
+    assert attributes["switchyard.release"] == {"stringValue": "7"}
 
 
 def test_otlp_tells_no_tokens_of_a_request_whose_tokens_nobody_told(session: Session) -> None:

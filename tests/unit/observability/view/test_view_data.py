@@ -82,7 +82,9 @@ def test_what_stands_out_is_named_with_the_function_that_did_it() -> None:
 def test_spans_name_their_parent_by_its_place() -> None:
     given = data(session(*incident()), Loss(13, 12, 1))
     (row,) = given["requests"]
-    assert row["line"] == {"request_id": "r1", "intent": "complaint", "lane": "blue"}
+    assert row["line"] == {
+        "request_id": "r1", "intent": "complaint", "lane": "blue", "release": "7",
+    }  # fmt: skip
     assert [(given["functions"][span[0]], span[1]) for span in row["spans"]] == [
         ("chat", -1),
         ("load", 0),

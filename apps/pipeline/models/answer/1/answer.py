@@ -112,7 +112,8 @@ class TritonPythonModel:
         if not prompt or len(prompt) > MAX_PROMPT_CHARS:
             client.failed(f"a prompt has 1 to {MAX_PROMPT_CHARS} characters")
             return
-        self._streams.submit(Job(partial(self._start, *_asked(request), prompt), client))
+        name, start = _name(request), partial(self._start, *_asked(request), prompt)
+        self._streams.submit(Job(name, start, client))
 
     def finalize(self) -> None:
         """Called by Triton before it ends the process."""

@@ -9,6 +9,7 @@ import triton_python_backend_utils as pb
 from apps.embedder import Embedded, Embedder, default_model
 from apps.pipeline.embedding import Wish, grant
 from apps.pipeline.triton import log
+from observability.probes.request import begin_all
 
 
 class TritonPythonModel:
@@ -21,7 +22,8 @@ class TritonPythonModel:
     def execute(self, requests: list[Any]) -> list[Any]:
         """Called by Triton with the waiting requests; one response each, in order."""
         try:
-            granted = grant([_wish(request) for request in requests], self._embedder.embed)
+            with begin_all(request.request_id() for request in requests):
+                granted = grant([_wish(request) for request in requests], self._embedder.embed)
         except Exception:
             log.error("embed: %s", traceback.format_exc())
             granted = ["embed has an internal error"] * len(requests)
