@@ -83,7 +83,7 @@ def _numbers() -> tuple[bool | None, str]:
 
 def _waits(*older: str) -> tuple[bool | None, str]:
     records, switches = _exercised(*older)
-    waits = sum(record["layer"] == "wait" for record in records)
+    waits = sum(r["layer"] == "wait" and r["kind"] == "off_cpu" for r in records)
     if not 0 < switches <= waits:
         return False, f"{switches} times off the CPU gave {waits} waits"
     how = "perf events" if older else "the scheduler's tracepoints"
