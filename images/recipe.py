@@ -7,7 +7,7 @@ from pathlib import Path
 from images.errors import ImageError
 from images.inputs import InputsError, entries_of_tree, inputs_hash, parse_inputs
 from images.layers.base import debian_layer, read, scratch_layer
-from images.layers.built import binary_layer, compiled_layer, made_layer, trained_layer
+from images.layers.built import binary_layer, made_layer, trained_layer
 from images.layers.layer import Layer
 from images.layers.wheels import wheels_layer
 
@@ -86,8 +86,6 @@ def _layers(root: Path, name: str, lines: list[list[str]]) -> list[Layer]:
                 layers.append(trained_layer(root, package, result, others))
             case ["made", package, result, *others] if layers:
                 layers.append(made_layer(root, package, result, others))
-            case ["compiled", package, result] if layers:
-                layers.append(compiled_layer(root, package, result))
             case _:
                 raise ImageError(f"images/{name}/layers: {' '.join(words)!r} is no layer here")
     if not layers:

@@ -10,9 +10,10 @@ from statistics import median
 from time import perf_counter, process_time
 
 from apps.engine.commands import say
-from apps.engine.core import PAGE, Core, Slice
+from apps.engine.core import PAGE, Core
 from apps.engine.errors import BadRequest
 from apps.engine.model import Model, default_path, default_trust
+from apps.engine.slices import Slice
 from apps.engine.start_up import Phase, StartUp
 
 _TEXT = "The laboratory report lists each value beside its unit and its reference range. "

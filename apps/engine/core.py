@@ -8,45 +8,22 @@ its prompt was cut, whichever pages it has and however many threads compute (for
 
 import mmap
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from apps.engine.errors import BadRequest
+from apps.engine.graph import Room, plan
 from apps.engine.model import Model
 from apps.engine.native import load
 from apps.engine.owner import Owner
-from apps.engine.plan import Room, plan
 from apps.engine.quant import F32
 from apps.engine.ranges import marked
+from apps.engine.slices import ROWS, Slice, packed, steps
 from apps.engine.start_up import Progress, StartUp, read_ahead, touch
 from apps.engine.threads import checked, default_threads, exclusive_cpus
 
 PAGE = 16  # tokens of a KV page
-ROWS = 256  # tokens that are computed together; a longer prompt is cut
-
-
-@dataclass(frozen=True)
-class Slice:
-    """Part of one sequence to compute in this step.
-
-    `pages` are page numbers, in order; they cover `start` + len(`tokens`) positions, and
-    hold those before `start` already.
-    """
-
-    tokens: Sequence[int]
-    start: int
-    pages: Sequence[int]
-    logits: Literal["none", "last", "every"] = "last"
-
-    @property
-    def wanted(self) -> range:
-        """Which of `tokens` have a row in the result."""
-        count = len(self.tokens)
-        return range({"none": count, "last": count - 1, "every": 0}[self.logits], count)
 
 
 class Core:
@@ -127,8 +104,8 @@ class Core:
         count = sum(len(one.wanted) for one in work)
         logits = np.empty((count, self.model.config.vocabulary), np.float32)
         done = 0
-        for pieces in _steps(work):
-            step, wanted = _step(pieces)
+        for pieces in steps(work):
+            step, wanted = packed(pieces)
             with marked("step"):
                 self._native.run(step, logits[done : done + wanted])
             done += wanted
@@ -168,42 +145,3 @@ def _turns(frequencies: Sequence[float], magnitude: float, positions: int) -> F3
     angles = np.arange(positions)[:, None] * np.asarray(frequencies)
     turns = np.stack([np.cos(angles), np.sin(angles)], axis=-1) * magnitude
     return np.ascontiguousarray(turns, np.float32)
-
-
-def _steps(work: Sequence[Slice]) -> Iterator[list[Slice]]:
-    """The slices in steps of at most `ROWS` tokens; a slice that does not fit is cut."""
-    step: list[Slice] = []
-    room = ROWS
-    for whole in work:
-        rest = whole
-        while len(rest.tokens) > room:
-            head = rest.logits if rest.logits == "every" else "none"
-            step.append(replace(rest, tokens=rest.tokens[:room], logits=head))
-            yield step
-            rest = replace(rest, tokens=rest.tokens[room:], start=rest.start + room)
-            step, room = [], ROWS
-        step.append(rest)
-        room -= len(rest.tokens)
-        if not room:
-            yield step
-            step, room = [], ROWS
-    if step:
-        yield step
-
-
-def _step(pieces: Sequence[Slice]) -> tuple[npt.NDArray[np.int32], int]:
-    """The step as the compiled side reads it (native/module.c), and its rows of logits."""
-    tokens: list[int] = []
-    positions: list[int] = []
-    tables: list[int] = []
-    wanted: list[int] = []
-    pages: list[int] = []
-    for piece in pieces:
-        count = len(piece.tokens)
-        wanted += [len(tokens) + row for row in piece.wanted]
-        tokens += piece.tokens
-        positions += range(piece.start, piece.start + count)
-        tables += [len(pages)] * count
-        pages += piece.pages
-    step = [len(tokens), len(wanted), len(pages), *tokens, *positions, *tables, *wanted, *pages]
-    return np.array(step, np.int32), len(wanted)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from time import monotonic
 from types import TracebackType
 
-from apps.engine.core import PAGE, Core, Slice
+from apps.engine.core import PAGE, Core
 from apps.engine.errors import BadRequest, EngineError, PromptTooLong
 from apps.engine.model import Model
 from apps.engine.owner import Owner
@@ -15,6 +15,7 @@ from apps.engine.quant import F32
 from apps.engine.sampler import Sampler
 from apps.engine.scheduler import Part, Scheduler, Step
 from apps.engine.sequence import Output, Sequence
+from apps.engine.slices import Slice
 from observability.probes.request import begin, begin_all
 
 POOL_TOKENS = 2048

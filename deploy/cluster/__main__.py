@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import fcntl
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 
-from deploy.cluster import builds, components
+from deploy.cluster import builds, components, files
 from deploy.cluster.down import down
 from deploy.cluster.errors import ClusterError
 from deploy.cluster.status import render, status
@@ -56,25 +53,16 @@ def _act(arguments: argparse.Namespace, of: Cluster) -> int:
         case "status":
             return _status(of, arguments.output)
         case "up":
-            with _alone(of):
+            with files.alone(of.cache / f"{of.name}.lock"):
                 up(of)
             print(render(status(of)))
         case "down":
-            with _alone(of):
+            with files.alone(of.cache / f"{of.name}.lock"):
                 down(of)
         case "restart":
-            with _alone(of):
+            with files.alone(of.cache / f"{of.name}.lock"):
                 _restart(of, arguments.component)
     return 0
-
-
-@contextmanager
-def _alone(of: Cluster) -> Iterator[None]:
-    """Only one command at a time changes the cluster; a second one waits."""
-    of.cache.mkdir(parents=True, exist_ok=True)
-    with (of.cache / f"{of.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def main() -> int:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from deploy.cluster import files
 from deploy.cluster.errors import ClusterError
 
 SOURCES = Path(__file__).parent
@@ -96,7 +95,7 @@ def ensure(name: str, cache: Path) -> Path:
     build = BUILDS[name]
     result = cached(build, cache)
     if not result.exists():
-        with _one_build_at_a_time(cache):
+        with files.alone(cache / "build.lock"):
             if not result.exists():
                 _build(build, result)
                 _forget(name, result.parents[1])
@@ -142,11 +141,3 @@ def _build(build: Build, result: Path) -> None:
         ) from error
     finally:
         shutil.rmtree(output.parent, ignore_errors=True)
-
-
-@contextmanager
-def _one_build_at_a_time(cache: Path) -> Iterator[None]:
-    cache.mkdir(parents=True, exist_ok=True)
-    with (cache / "build.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

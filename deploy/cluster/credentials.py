@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
+from deploy.cluster import files
 from deploy.cluster.shell import run
 from deploy.cluster.topology import DNS_DOMAIN, Cluster
 
 _DAYS = "3650"
+_SECRET = 0o600
 
 # User and group of each client of the API server; a token each.
 USERS: Mapping[str, tuple[str, str]] = {
@@ -82,16 +83,16 @@ def ensure(cluster: Cluster) -> None:
     if not (folder / "service-accounts.key").exists():
         private = run(["openssl", "genrsa", "2048"])
         public = run(["openssl", "rsa", "-pubout"], stdin=private)
-        _write_secret(folder / "service-accounts.pub", public)
-        _write_secret(folder / "service-accounts.key", private)
+        files.write(folder / "service-accounts.pub", public, _SECRET)
+        files.write(folder / "service-accounts.key", private, _SECRET)
     if not (folder / "tokens.csv").exists():
         fresh = {client: secrets.token_hex(24) for client in USERS}
-        _write_secret(folder / "tokens.csv", token_file(fresh, cluster.name))
+        files.write(folder / "tokens.csv", token_file(fresh, cluster.name), _SECRET)
     authority = (folder / "ca.crt").read_bytes()
     for client, token in tokens((folder / "tokens.csv").read_text()).items():
         text = kubeconfig(cluster, authority, client, token)
-        _write_secret(folder / f"{client}.kubeconfig", text)
-    _write_secret(cluster.kubeconfig, (folder / "admin.kubeconfig").read_text())
+        files.write(folder / f"{client}.kubeconfig", text, _SECRET)
+    files.write(cluster.kubeconfig, (folder / "admin.kubeconfig").read_text(), _SECRET)
 
 
 def _authority(folder: Path) -> None:
@@ -121,14 +122,3 @@ def _signed(folder: Path, name: str, subject: str, alternatives: str) -> None:
          "-extfile", extensions, "-out", certificate])  # fmt: skip
     request.unlink()
     extensions.unlink()
-
-
-def _write_secret(path: Path, text: str) -> None:
-    """Write, if it differs, so that no reader ever sees a half file or a wider mode."""
-    if path.exists() and path.read_text() == text:
-        return
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.unlink(missing_ok=True)
-    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-    temporary.replace(path)

@@ -7,6 +7,7 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from deploy.cluster import files
 from deploy.cluster.mounts import BOUND
 from deploy.cluster.topology import STATE_PARENT, Cluster
 
@@ -85,6 +86,4 @@ def _read(file: Path) -> Before:
 
 
 def _write(file: Path, before: Before) -> None:
-    temporary = file.with_suffix(".new")
-    temporary.write_text(json.dumps(asdict(before)))
-    temporary.replace(file)
+    files.write(file, json.dumps(asdict(before)))

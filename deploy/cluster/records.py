@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from deploy.cluster import files
 from deploy.cluster.processes import Process
 
 
@@ -32,10 +33,7 @@ def read_records(run: Path) -> dict[str, Record]:
 
 def write_record(run: Path, name: str, record: Record) -> None:
     """Replace the record of `name` at once, so that no reader sees half of it."""
-    path = run / "pids" / f"{name}.json"
-    temporary = path.with_suffix(".new")
-    temporary.write_text(json.dumps(asdict(record)))
-    temporary.replace(path)
+    files.write(run / "pids" / f"{name}.json", json.dumps(asdict(record)))
 
 
 def drop_record(run: Path, name: str) -> None:

@@ -16,7 +16,7 @@ import signal
 import sys
 from dataclasses import asdict
 
-from deploy.cluster import cgroups, components, mounts, processes
+from deploy.cluster import cgroups, components, files, mounts, processes
 from deploy.cluster.components import Component
 from deploy.cluster.keeper import Keeper
 from deploy.cluster.records import read_records
@@ -64,7 +64,7 @@ def main() -> None:
     itself = processes.identify(os.getpid())
     if itself is None:
         sys.exit("supervisor: /proc does not show this process; is /proc mounted?")
-    (of.run / "supervisor.json").write_text(json.dumps(asdict(itself)))
+    files.write(of.run / "supervisor.json", json.dumps(asdict(itself)))
     supervise(of)
 
 

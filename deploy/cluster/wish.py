@@ -6,7 +6,7 @@ import json
 from contextlib import suppress
 from dataclasses import replace
 
-from deploy.cluster import components
+from deploy.cluster import components, files
 from deploy.cluster.components import Component
 from deploy.cluster.errors import ClusterError
 from deploy.cluster.processes import Process, alive
@@ -36,8 +36,4 @@ def write_wish(cluster: Cluster, items: list[Component]) -> None:
     path = cluster.run / "components.json"
     turns = {item.name: item.turn for item in read_wish(cluster)} if path.exists() else {}
     text = components.dumps([replace(i, turn=max(i.turn, turns.get(i.name, 0))) for i in items])
-    if path.exists() and path.read_text() == text:
-        return
-    temporary = path.with_suffix(".new")
-    temporary.write_text(text)
-    temporary.replace(path)
+    files.write(path, text)

@@ -56,34 +56,10 @@ def trained_layer(root: Path, package: str, result: str, others: list[str]) -> L
     )
 
 
-def compiled_layer(root: Path, package: str, result: str) -> Layer:
-    """The extension module `result` that `python -m PACKAGE --out` compiles, beside its sources.
-
-    It is compiled here and not in the image, which has no compiler and needs none.
-    """
-    hashed = inputs_hash(entries_of_tree(root, [package]))
-
-    def prepare(context: Path) -> None:
-        out = context / result
-        run(
-            [sys.executable, "-m", package.replace("/", "."), "--out", str(out)],
-            timeout_s=_COMPILE_S,
-            cwd=root,
-        )
-        out.chmod(0o644)
-
-    return Layer(
-        title=f"module of {package}",
-        key=f"compiled {hashed} {result}",
-        containerfile=f"FROM ${{PARENT}}\nCOPY {result} /app/{package}/{result}\n",
-        prepare=prepare,
-    )
-
-
 def made_layer(root: Path, package: str, result: str, others: list[str]) -> Layer:
-    """The folder `result` that `python -m PACKAGE --out` writes.
+    """The file or folder `result` that `python -m PACKAGE --out` writes.
 
-    It is made here and not in the image, which needs none of the packages that make it.
+    It is made here and not in the image, which needs none of the packages and compilers for it.
     `package` is a folder; `others` are the files outside it that it imports.
     """
     hashed = inputs_hash(entries_of_tree(root, [package, *others]))
@@ -96,9 +72,8 @@ def made_layer(root: Path, package: str, result: str, others: list[str]) -> Laye
             timeout_s=_COMPILE_S,
             cwd=root,
         )
-        out.chmod(0o755)
-        for file in out.iterdir():
-            file.chmod(0o644)
+        for made in (out, *out.rglob("*")):
+            made.chmod(0o755 if made.is_dir() else 0o644)
 
     return Layer(
         title=f"what {package} makes",

@@ -14,8 +14,9 @@ from observability.agent.recorder import Recorder
 from observability.bpf.errors import TraceError
 from observability.bpf.kernel import FLOOR, release, ways
 from observability.bpf.program import bcc
+from observability.extension import ExtensionMissing
 from observability.gpu.nvml import Nvml
-from observability.native import NativeMissing, load
+from observability.native import load
 
 # A prime number: no other loop counts so.
 EXERCISES = 23
@@ -113,7 +114,7 @@ def _exercised(*older: str) -> tuple[list[Record], int]:
     by the kernel's own count."""
     try:
         native = load()
-    except NativeMissing as error:
+    except ExtensionMissing as error:
         raise TraceError(str(error)) from None
     records: list[Record] = []
     recorder = Recorder(["python", "waits"], records.extend, ways=ways(*older))

@@ -3,16 +3,15 @@
 `load()` gives the module `_native`; `python -m observability.native` compiles it.
 """
 
-import importlib.util
 import logging
 from collections.abc import Callable
 from functools import cache
-from importlib.machinery import ExtensionFileLoader
 from mmap import mmap
+from pathlib import Path
 from types import CodeType
 from typing import Protocol, cast
 
-from observability.native.build import MODULE, sources_digest
+from observability.extension import Extension, ExtensionMissing
 
 RETURNED, YIELDED, RESUMED, UNWOUND = range(4)
 """How control leaves a frame, or comes back to it."""
@@ -77,28 +76,26 @@ class Native(Protocol):
 log = logging.getLogger(__name__)
 
 
-class NativeMissing(Exception):
-    """The compiled module is not there, or is not made of these sources; one line."""
+MODULE = Path(__file__).with_name("_native.abi3.so")
+EXTENSION = Extension(
+    package=__name__,
+    folder=MODULE.parent,
+    module=MODULE,
+    # An `endbr64` before a probe's first instruction would make it a hundred times as slow.
+    flags=("-fcf-protection=none",),
+)
 
 
 @cache
 def load() -> Native:
-    """The module. Errors: `NativeMissing` with the command that builds it."""
-    command = "run `python -m observability.native`"
-    if not MODULE.is_file():
-        raise NativeMissing(f"{MODULE} is missing; {command}")
-    spec = importlib.util.spec_from_loader("_native", ExtensionFileLoader("_native", str(MODULE)))
-    assert spec
-    module = importlib.util.module_from_spec(spec)
-    if sources_digest() != module.SOURCES:
-        raise NativeMissing(f"{MODULE} was built from other sources; {command}")
-    return cast(Native, module)
+    """The module. Errors: `ExtensionMissing` with the command that builds it."""
+    return cast(Native, EXTENSION.load())
 
 
 def available() -> Native | None:
     """The module, or None with a warning: who serves customers goes on without it."""
     try:
         return load()
-    except (NativeMissing, ImportError) as error:
+    except (ExtensionMissing, ImportError) as error:
         log.warning("this process cannot be traced: %s", error)
         return None

@@ -8,6 +8,7 @@ import argparse
 import sys
 
 from observability import native
+from observability.extension import ExtensionMissing
 from observability.probes.request import REQUEST_ID, begin
 
 NAME, TYPE = b"exercise.function", b"exercise.Type"
@@ -37,7 +38,7 @@ def main() -> int:
     chosen = parser.parse_args()
     try:
         points = native.load()
-    except native.NativeMissing as error:
+    except ExtensionMissing as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     # The tracer attaches to a process that has the module mapped already.

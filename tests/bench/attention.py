@@ -19,8 +19,9 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 
-from apps.engine.core import PAGE, ROWS
+from apps.engine.core import PAGE
 from apps.engine.native import load
+from apps.engine.slices import ROWS
 from apps.engine.threads import default_threads
 from tests.bench.progress import say
 from tests.unit.engine.native_attention import NativeAttention

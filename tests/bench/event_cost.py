@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from observability import native, probes
-from observability.native.build import MODULE
+from observability.native import MODULE
 from observability.probes.request import begin
 
 _HITS = 20_000

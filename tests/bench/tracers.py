@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from observability.native.build import MODULE
+from observability.native import MODULE
 from tests.integration.probes.bpftrace import wait_until_attached
 
 _PYSPY = Path(sys.executable).with_name("py-spy")

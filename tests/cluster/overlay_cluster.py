@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import subprocess
 import threading
@@ -13,23 +14,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from deploy.cluster.topology import cluster
 from rollout import access, journal
 from rollout.cluster import Api, Object, core, group
 from rollout.lease import API, RENEW_S, Lease
 from rollout.names import Names
 from rollout.render import kubectl
+from tests.client_pod import client_pod
 
 ROOT = Path(__file__).parents[2]
-KUBECONFIG = str(cluster().kubeconfig)
+KUBECONFIG = os.environ.get("KUBECONFIG") or str(cluster().kubeconfig)
 NAMES = Names()
 CONTROLLER = "system:serviceaccount:switchyard-rollout:rollout"
 
 
 def run(*words: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    """kubectl as it ends, with the local cluster's kubeconfig."""
+    """kubectl as it ends, on the local cluster or the one of $KUBECONFIG."""
     return subprocess.run(
         [kubectl(), f"--kubeconfig={KUBECONFIG}", *words],
         input=stdin,
@@ -66,41 +66,11 @@ def try_as_controller(*words: str, stdin: str | None = None) -> subprocess.Compl
     return run(*words, "--dry-run=server", f"--as={CONTROLLER}", stdin=stdin)
 
 
-def python_image() -> str:
-    """An image of this cluster with a Python in it, by digest."""
-    lock = yaml.safe_load((ROOT / "images/images.lock").read_text())
-    return f"{lock['registry']}/switchyard/tickets@{lock['images']['tickets']['digest']}"
-
-
 @contextmanager
 def client(namespace: str, script: str = "import time; time.sleep(600)") -> Iterator[str]:
     """A restricted pod that runs a Python script; its name. Gone afterwards."""
     name = f"client-{secrets.token_hex(3)}"
-    restricted = {
-        "allowPrivilegeEscalation": False,
-        "readOnlyRootFilesystem": True,
-        "capabilities": {"drop": ["ALL"]},
-    }
-    container = {
-        "name": "client",
-        "image": python_image(),
-        "command": ["python3", "-c", script],
-        "securityContext": restricted,
-        "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
-    }
-    spec = {
-        "restartPolicy": "Never",
-        "automountServiceAccountToken": False,
-        "terminationGracePeriodSeconds": 0,
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": 10001,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
-        "containers": [container],
-    }
-    metadata = {"name": name, "namespace": namespace, "labels": {"app": "client"}}
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    pod = client_pod(name, ["python3", "-c", script], namespace=namespace, app="client")
     ask("apply", "-f", "-", stdin=json.dumps(pod))
     try:
         ask("wait", f"pod/{name}", "-n", namespace, "--for=condition=Ready", "--timeout=60s")

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
-import subprocess
-import sys
 import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from deploy.cluster import topology
+from tests.client_pod import client_pod
+from tests.cluster.overlay_cluster import ask, run
 
-REPOSITORY = Path(__file__).parents[2]
-KUBECTL = Path(sys.executable).with_name("kubectl")
-KUBECONFIG = os.environ.get("KUBECONFIG") or str(topology.cluster().kubeconfig)
-RESTRICTED = {
-    "allowPrivilegeEscalation": False,
-    "readOnlyRootFilesystem": True,
-    "capabilities": {"drop": ["ALL"]},
-}
 SERVE = """
 import http.server as h
 class Ok(h.BaseHTTPRequestHandler):
@@ -36,53 +24,14 @@ h.ThreadingHTTPServer(("", 8080), Ok).serve_forever()
 ASK = "import sys,urllib.request as u; print(u.urlopen(sys.argv[1], timeout=2).status)"
 
 
-def _kubectl(*words: str, stdin: str | None = None, check: bool = True) -> str:
-    return subprocess.run(
-        [KUBECTL, f"--kubeconfig={KUBECONFIG}", *words],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=check,
-    ).stdout.strip()
-
-
 def _apply(*objects: dict[str, Any]) -> None:
     stream = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
-    _kubectl("apply", "-f", "-", stdin=stream)
+    ask("apply", "-f", "-", stdin=stream)
 
 
-def _image() -> str:
-    """Any image with Python in it, by digest, from the lock that the image build wrote."""
-    lock = yaml.safe_load((REPOSITORY / "images/images.lock").read_text())
-    return f"{lock['registry']}/switchyard/rollout@{lock['images']['rollout']['digest']}"
-
-
-def _pod(space: str, name: str, command: list[str]) -> dict[str, Any]:
-    probe = {"httpGet": {"path": "/", "port": 8080}, "periodSeconds": 1, "timeoutSeconds": 2}
-    container: dict[str, Any] = {
-        "name": "python",
-        "image": _image(),
-        "command": command,
-        "securityContext": RESTRICTED,
-    }
-    if name == "server":
-        container |= {"readinessProbe": probe}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": space, "labels": {"app": name}},
-        "spec": {
-            "automountServiceAccountToken": False,
-            "terminationGracePeriodSeconds": 0,
-            "securityContext": {
-                "runAsNonRoot": True,
-                "runAsUser": 10001,
-                "seccompProfile": {"type": "RuntimeDefault"},
-            },
-            "containers": [container],
-        },
-    }
+def _pod(space: str, name: str, script: str, **container: Any) -> dict[str, Any]:
+    command = ["python3", "-c", script]
+    return client_pod(name, command, namespace=space, app=name, container=container)
 
 
 @pytest.fixture(scope="module")
@@ -90,12 +39,12 @@ def space() -> Iterator[str]:
     """A namespace with a server, its Service and two clients; gone afterwards."""
     name = f"network-test-{secrets.token_hex(3)}"
     _apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    serve = ["python3", "-c", SERVE]
-    idle = ["python3", "-c", "import signal; signal.pause()"]
+    idle = "import signal; signal.pause()"
+    probe = {"httpGet": {"path": "/", "port": 8080}, "periodSeconds": 1, "timeoutSeconds": 2}
     ports = [{"port": 80, "targetPort": 8080}]
     try:
         _apply(
-            _pod(name, "server", serve),
+            _pod(name, "server", SERVE, readinessProbe=probe),
             _pod(name, "friend", idle),
             _pod(name, "stranger", idle),
             {
@@ -105,21 +54,21 @@ def space() -> Iterator[str]:
                 "spec": {"selector": {"app": "server"}, "ports": ports},
             },
         )
-        _kubectl("-n", name, "wait", "--for=condition=Ready", "pod", "--all", "--timeout=90s")
+        ask("-n", name, "wait", "--for=condition=Ready", "pod", "--all", "--timeout=90s")
         yield name
     finally:
-        _kubectl("delete", "namespace", name, "--wait=false")
+        ask("delete", "namespace", name, "--wait=false")
 
 
 def _asks(space: str, client: str, url: str) -> bool:
     words = ["-n", space, "exec", client, "--", "python3", "-c", ASK, url]
-    return _kubectl(*words, check=False) == "200"
+    return run(*words).stdout.strip() == "200"
 
 
 def _addresses(space: str) -> tuple[str, str]:
     """URLs of the server by its Service and by its pod."""
-    service = _kubectl("-n", space, "get", "service", "server", "-o", "jsonpath={.spec.clusterIP}")
-    pod = _kubectl("-n", space, "get", "pod", "server", "-o", "jsonpath={.status.podIP}")
+    service = ask("-n", space, "get", "service", "server", "-o", "jsonpath={.spec.clusterIP}")
+    pod = ask("-n", space, "get", "pod", "server", "-o", "jsonpath={.status.podIP}")
     return f"http://{service}", f"http://{pod}:8080"
 
 
@@ -158,7 +107,7 @@ def test_deny_all_blocks_and_a_label_admits_while_probes_pass(space: str) -> Non
         assert all(_asks(space, "friend", url) for url in (service, pod))
         assert not any(_asks(space, "stranger", url) for url in (service, pod))
         ready = "jsonpath={.status.containerStatuses[0].ready}"
-        assert _kubectl("-n", space, "get", "pod", "server", "-o", ready) == "true"
+        assert ask("-n", space, "get", "pod", "server", "-o", ready) == "true"
     finally:
-        _kubectl("-n", space, "delete", "networkpolicy", "--all")
+        ask("-n", space, "delete", "networkpolicy", "--all")
     assert _asks(space, "stranger", service)

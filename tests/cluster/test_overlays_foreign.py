@@ -20,11 +20,12 @@ import pytest
 
 from deploy.cluster.topology import Cluster, cluster
 from deploy.corefile import ZONE
-from images.lock import read
 from rollout.render import kubectl, render
+from tests.client_pod import client_pod, python_image
 
 ROOT = Path(__file__).parents[2]
 NAME = "switchyard-8"
+CLIENTS = "switchyard-clients"
 POSTGRES_UID = 10001
 DNS_SETTINGS = "cluster-dns"
 LOOK_UP = f"import socket; print(socket.gethostbyname('{ZONE}'))"
@@ -118,21 +119,15 @@ def _dns(foreign: Foreign) -> list[Any]:
 
 def _ask(foreign: Foreign, script: str, **pod: Any) -> str:
     """What a Python script in a client's pod prints."""
-    lock = read(foreign.tree)
-    assert lock is not None
-    container = {
-        "name": "asker",
-        "image": lock.reference("tickets"),
-        "command": ["python3", "-c", script],
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-        },
-    }
-    user = {"runAsNonRoot": True, "runAsUser": 10001, "seccompProfile": {"type": "RuntimeDefault"}}
-    spec = {"restartPolicy": "Never", "securityContext": user, "containers": [container], **pod}
-    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "asker"}, "spec": spec}
-    space = ("-n", "switchyard-clients")
+    body = client_pod(
+        "asker",
+        ["python3", "-c", script],
+        namespace=CLIENTS,
+        app="asker",
+        image=python_image(foreign.tree),
+        **pod,
+    )
+    space = ("-n", CLIENTS)
     foreign.kubectl("delete", "pod", "asker", *space, "--ignore-not-found", "--now")
     foreign.kubectl("apply", *space, "-f", "-", stdin=json.dumps(body))
     ended = "--for=jsonpath={.status.phase}=Succeeded"

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.client_pod import python_image
 from tests.cluster import overlay_cluster as cluster
 
 TRY = """
@@ -104,7 +105,7 @@ def test_a_stranger_may_not_ask_the_split_dns_itself(stranger):
     ],
 )
 def test_a_pod_that_is_not_restricted_is_refused(field, value):
-    spec = {"containers": [{"name": "c", "image": cluster.python_image()}], field: value}
+    spec = {"containers": [{"name": "c", "image": python_image()}], field: value}
     metadata = {"name": "refused", "namespace": "switchyard"}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
     done = cluster.run("apply", "--dry-run=server", "-f", "-", stdin=json.dumps(pod))

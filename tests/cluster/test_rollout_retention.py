@@ -14,6 +14,7 @@ from rollout.cluster import Object, apps, core
 from rollout.records import Record
 from rollout.render import render
 from rollout.retention import KEEP_PROMOTED, KEEP_S
+from tests.client_pod import python_image
 from tests.cluster import overlay_cluster
 from tests.cluster.tiny_cluster import Tiny
 
@@ -63,7 +64,7 @@ def parts(tiny: Tiny, index: int) -> list[Object]:
     labels = {"app": "gateway", "lane": "green"}
     metadata = {"namespace": tiny.names.lanes, "labels": labels}
     volume = {"name": "words", "configMap": {"name": name}}
-    container = {"name": "gateway", "image": overlay_cluster.python_image()}
+    container = {"name": "gateway", "image": python_image()}
     template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
     template["spec"]["volumes"] = [volume]
     return [

@@ -29,10 +29,11 @@ from rollout.errors import RolloutError
 from rollout.names import WANTED_REPLICAS, Names
 from rollout.slots import WEIGHTS
 from rollout.state import State
+from tests.client_pod import python_image
+from tests.cluster.overlay_cluster import KUBECONFIG
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
-KUBECONFIG = os.environ.get("KUBECONFIG", "/var/lib/switchyard/kubeconfig")
 PLAN: dict[str, Any] = {
     "steps": [20, 50], "soak_s": 1, "step_max_s": 30, "min_samples": 10, "undo_window_s": 60,
     "drain_s": 2, "start_max_s": 60, "rehearsal_runs": 1,
@@ -47,12 +48,6 @@ turns:
   - query: hello
     expect: {intent: other, reply_matches: ["ticket"]}
 """
-
-
-def python_image() -> str:
-    """An image of this cluster with a Python in it, by digest."""
-    lock = yaml.safe_load((ROOT / "images/images.lock").read_text())
-    return f"{lock['registry']}/switchyard/tickets@{lock['images']['tickets']['digest']}"
 
 
 def lane_parts(names: Names, lane: str, settings: dict[str, str], size: int) -> list[Any]:

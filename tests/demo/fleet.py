@@ -13,10 +13,11 @@ from typing import Any
 
 import yaml
 
+from tests.client_pod import client_pod
+
 NAMESPACE = "switchyard-clients"
 CLIENT = Path(__file__).with_name("client.py")
 KUBECTL = str(Path(sys.executable).with_name("kubectl"))
-LOCK = Path(__file__).resolve().parents[2] / "images" / "images.lock"
 
 
 def kubectl(*arguments: str, text: str | None = None, timeout: float = 60) -> str:
@@ -73,42 +74,27 @@ class Fleet:
             self.reader.join(10)
 
     def objects(self) -> list[dict[str, Any]]:
-        meta = {"name": self.name, "namespace": NAMESPACE, "labels": {"app": "demo-client"}}
-        lock = yaml.safe_load(LOCK.read_text())
-        image = lock["images"]["rollout"]
-        container = {
-            "name": "client",
-            "image": f"{lock['registry']}/switchyard/rollout@{image['digest']}",
-            "command": ["python3", "-u", "/orders/client.py", "/orders/orders.json"],
-            "volumeMounts": [{"name": "orders", "mountPath": "/orders"}],
-            "resources": {
-                "requests": {"cpu": "20m", "memory": "64Mi"},
-                "limits": {"memory": "256Mi"},
+        meta = {"name": self.name, "namespace": NAMESPACE}
+        pod = client_pod(
+            self.name,
+            ["python3", "-u", "/orders/client.py", "/orders/orders.json"],
+            namespace=NAMESPACE,
+            app="demo-client",
+            container={
+                "volumeMounts": [{"name": "orders", "mountPath": "/orders"}],
+                "resources": {
+                    "requests": {"cpu": "20m", "memory": "64Mi"},
+                    "limits": {"memory": "256Mi"},
+                },
             },
-            "securityContext": {
-                "allowPrivilegeEscalation": False,
-                "readOnlyRootFilesystem": True,
-                "capabilities": {"drop": ["ALL"]},
-            },
-        }
-        spec = {
-            "restartPolicy": "Never",
-            "terminationGracePeriodSeconds": 1,
-            "automountServiceAccountToken": False,
-            "dnsConfig": {
+            terminationGracePeriodSeconds=1,
+            dnsConfig={
                 "options": [{"name": "timeout", "value": "2"}, {"name": "attempts", "value": "1"}]
             },
-            "securityContext": {
-                "runAsNonRoot": True,
-                "runAsUser": 10001,
-                "runAsGroup": 10001,
-                "seccompProfile": {"type": "RuntimeDefault"},
-            },
-            "containers": [container],
-            "volumes": [{"name": "orders", "secret": {"secretName": self.name}}],
-        }
+            volumes=[{"name": "orders", "secret": {"secretName": self.name}}],
+        )
         files = {"client.py": CLIENT.read_text(), "orders.json": json.dumps(self.orders)}
         return [
             {"apiVersion": "v1", "kind": "Secret", "metadata": meta, "stringData": files},
-            {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec},
+            pod,
         ]

@@ -3,13 +3,21 @@
 C sources, one file a kernel; `python -m apps.engine.native` compiles them.
 """
 
-import importlib.util
 from functools import cache
-from importlib.machinery import ExtensionFileLoader
+from pathlib import Path
 from types import ModuleType
 
 from apps.engine.errors import EngineError
-from apps.engine.native.build import MODULE, sources_digest
+from observability.extension import Extension, ExtensionMissing
+
+_MODULE = Path(__file__).with_name("_core.abi3.so")
+EXTENSION = Extension(
+    package=__name__,
+    folder=_MODULE.parent,
+    module=_MODULE,
+    # No product may be fused with a sum here and not there: results are the same to the bit.
+    flags=("-pthread", "-ffp-contract=off", "-fno-math-errno"),
+)
 
 
 class CoreMissing(EngineError):
@@ -19,12 +27,7 @@ class CoreMissing(EngineError):
 @cache
 def load() -> ModuleType:
     """The module. Errors: `CoreMissing` with the command that builds it."""
-    command = "run `python -m apps.engine.native`"
-    if not MODULE.is_file():
-        raise CoreMissing(f"{MODULE} is missing; {command}")
-    spec = importlib.util.spec_from_loader("_core", ExtensionFileLoader("_core", str(MODULE)))
-    assert spec
-    module = importlib.util.module_from_spec(spec)
-    if sources_digest() != module.SOURCES:
-        raise CoreMissing(f"{MODULE} was built from other sources; {command}")
-    return module
+    try:
+        return EXTENSION.load()
+    except ExtensionMissing as error:
+        raise CoreMissing(str(error)) from None

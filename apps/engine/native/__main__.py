@@ -1,30 +1,9 @@
 """`python -m apps.engine.native`: compile the engine's kernels where they changed."""
 
-import argparse
 import sys
-from pathlib import Path
 
-from apps.engine.native.build import MODULE, BuildError, build, is_current
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m apps.engine.native", description="Compile the engine's kernels."
-    )
-    parser.add_argument(
-        "--out", type=Path, default=MODULE, help="where to (default: beside the sources)"
-    )
-    chosen = parser.parse_args()
-    if is_current(chosen.out):
-        return 0
-    print(f"compiling {chosen.out.name}", file=sys.stderr, flush=True)
-    try:
-        build(chosen.out)
-    except BuildError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
-
+from apps.engine.native import EXTENSION
+from observability.extension import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(EXTENSION))

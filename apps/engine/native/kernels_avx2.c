@@ -1,4 +1,5 @@
 /* The kernels for AVX2 with FMA and F16C. */
+#if defined(__x86_64__)
 #include "core.h"
 
 #include <math.h>
@@ -9,27 +10,8 @@
 
 #include "lanes_avx2.h"
 #include "lanes.h"
-
-#include "quantise.h"
-#include "product_float.h"
 #include "product_avx2.h"
-#include "product.h"
-#include "attention.h"
-#include "embed.h"
-#include "gate.h"
-#include "norm.h"
-#include "rotate.h"
+#include "kernels.h"
 
-const Kernels AVX2 = {
-    .name = "avx2",
-    .embed = embed,
-    .norm = norm,
-    .gate = gate,
-    .quantise = quantise,
-    .rotate = rotate,
-    .keep = keep,
-    .attend = attend,
-    .merge = merge,
-    .mixed = mixed,
-    .product = product,
-};
+const Kernels AVX2 = {.name = "avx2", KERNELS};
+#endif

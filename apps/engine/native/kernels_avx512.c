@@ -1,4 +1,5 @@
 /* The kernels for AVX-512 with VNNI. */
+#if defined(__x86_64__)
 #include "core.h"
 
 #include <math.h>
@@ -9,27 +10,8 @@
 
 #include "lanes_avx512.h"
 #include "lanes.h"
-
-#include "quantise.h"
-#include "product_float.h"
 #include "product_avx512.h"
-#include "product.h"
-#include "attention.h"
-#include "embed.h"
-#include "gate.h"
-#include "norm.h"
-#include "rotate.h"
+#include "kernels.h"
 
-const Kernels AVX512VNNI = {
-    .name = "avx512vnni",
-    .embed = embed,
-    .norm = norm,
-    .gate = gate,
-    .quantise = quantise,
-    .rotate = rotate,
-    .keep = keep,
-    .attend = attend,
-    .merge = merge,
-    .mixed = mixed,
-    .product = product,
-};
+const Kernels AVX512VNNI = {.name = "avx512vnni", KERNELS};
+#endif

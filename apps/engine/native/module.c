@@ -269,7 +269,7 @@ static PyObject *bytes_of_mix(PyObject *self, PyObject *arguments) {
 }
 
 static PyMethodDef core_methods[] = {
-    {"run", core_run, METH_VARARGS, "run(step, logits): compute one step; see core.py"},
+    {"run", core_run, METH_VARARGS, "run(step, logits): compute one step; see slices.py"},
     {"close", core_close, METH_NOARGS, "End the threads and let the buffers go."},
     {NULL, NULL, 0, NULL},
 };

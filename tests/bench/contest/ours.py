@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from apps.engine.core import PAGE, Core, Slice
+from apps.engine.core import PAGE, Core
 from apps.engine.model import Model
+from apps.engine.slices import Slice
 from tests.bench.contest.subject import F32, Rows, Tasks, serve
 
 POOL = 2048

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from apps.engine import Engine, Generator, Model, Piece, Sampler, Sampling, Turn, default_path
-from apps.engine.core import PAGE, Core, Slice
+from apps.engine.core import PAGE, Core
 from apps.engine.quant import F32
+from apps.engine.slices import Slice
 from apps.gateway.numbers import numbers, unsupported
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from apps.gateway.pressure import WHY
-from observability.native.build import MODULE
+from observability.native import MODULE
 from observability.ring import read
 from tests.integration.gateway.harness import Gateway
 from tests.integration.pipeline.harness import Pipeline, slowed

@@ -22,7 +22,7 @@ from observability.bpf.kernel import Ways, ways
 from observability.bpf.source import Program
 from observability.demo.stand_in import compile_into
 from observability.gpu.watch import is_refusal
-from observability.native.build import MODULE
+from observability.native import MODULE
 
 COUNT = 23
 MANY = 20_011

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from images import cache, debian
 from images.layers.base import debian_layer
-from observability.native.build import MODULE
+from observability.native import MODULE
 
 ROOT = Path(__file__).parents[3]
 BASES = {"3.11": "base-bookworm", "3.13": "base-trixie"}

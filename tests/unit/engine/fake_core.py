@@ -6,8 +6,9 @@ from hashlib import blake2b
 
 import numpy as np
 
-from apps.engine.core import PAGE, Slice
+from apps.engine.core import PAGE
 from apps.engine.quant import F32
+from apps.engine.slices import Slice
 
 VOCABULARY = 266
 EMPTY = -1

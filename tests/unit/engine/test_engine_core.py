@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from apps.engine.core import PAGE, Core, Slice
+from apps.engine.core import PAGE, Core
 from apps.engine.errors import BadArtefact, BadRequest, Forked
 from apps.engine.model import Model
 from apps.engine.native import load
 from apps.engine.quant import F32
+from apps.engine.slices import Slice
 from tests.unit.engine.reference import F64, reference_logits
 from tests.unit.engine.tiny_gguf import gguf, tiny_metadata, tiny_tensors, write
 
@@ -142,7 +143,8 @@ def test_a_head_of_its_own_and_other_sizes_are_computed(tmp_path: Path) -> None:
 
 def test_weights_are_used_where_they_lie_and_memory_is_stated(packaged: Model) -> None:
     code = (
-        "from apps.engine.core import Core, Slice\n"
+        "from apps.engine.core import Core\n"
+        "from apps.engine.slices import Slice\n"
         "from apps.engine.model import Model, default_path\n"
         "from pathlib import Path\n"
         "def anonymous():\n"

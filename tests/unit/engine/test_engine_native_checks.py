@@ -9,9 +9,10 @@ import numpy.typing as npt
 import pytest
 
 from apps.engine.core import _turns
+from apps.engine.graph import Room, plan
 from apps.engine.model import Model
 from apps.engine.native import load
-from apps.engine.plan import MATRIX, OP, SIZES, Kind, Room, plan
+from apps.engine.plan import MATRIX, OP, SIZES, Kind
 from tests.unit.engine.native_operation import step_of
 
 Array = npt.NDArray[Any]

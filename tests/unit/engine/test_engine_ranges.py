@@ -13,7 +13,8 @@ with marked("attention"):
 print("outside", flush=True)
 """
 STEP = """
-from apps.engine.core import Core, Slice
+from apps.engine.core import Core
+from apps.engine.slices import Slice
 from apps.engine.model import Model
 core = Core(Model.open({path!r}))
 print("ready", flush=True)

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from apps.engine.core import PAGE, Core, Slice
+from apps.engine.core import PAGE, Core
 from apps.engine.engine import Engine
 from apps.engine.errors import Busy
 from apps.engine.model import Model
 from apps.engine.quant import F32
 from apps.engine.sampler import Sampler, Sampling
 from apps.engine.sequence import Served
+from apps.engine.slices import Slice
 from tests.unit.engine.fake_core import FakeCore, logits_after
 
 pytestmark = pytest.mark.slow

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from apps.engine.core import PAGE, Core, Slice
+from apps.engine.core import PAGE, Core
 from apps.engine.model import Model
 from apps.engine.native import load
+from apps.engine.slices import Slice
 from tests.bench.judgement import Judgement
 from tests.bench.logits import corpus
 from tests.unit.engine.reference import F64, each_logits

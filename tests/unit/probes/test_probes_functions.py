@@ -8,6 +8,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -260,7 +261,8 @@ def test_globs_change_while_the_process_runs(
 def test_without_the_compiled_module_the_process_runs_untraced(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(native, "MODULE", tmp_path / "gone.so")
+    gone = replace(native.EXTENSION, module=tmp_path / "gone.so")
+    monkeypatch.setattr(native, "EXTENSION", gone)
     native.load.cache_clear()
     assert not probes.start({"PROBES": WORKLOAD})
     native.load.cache_clear()

@@ -1,17 +1,15 @@
 """The compiled points: as a tracer finds them, and as their callers use them."""
 
 import re
-import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from observability import native
-from observability.native import build as building
-from observability.native.__main__ import main
-from observability.native.build import MODULE, BuildError, build, is_current
+from observability.native import MODULE
 
 ROOT = Path(__file__).parents[3]
 POINTS = {
@@ -97,76 +95,16 @@ def test_the_known_workload_waits_for_a_line() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "ready\n", "")
 
 
-@pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the loader looks for the module in this test."""
-    monkeypatch.setattr(native, "MODULE", tmp_path / "_native.abi3.so")
-    monkeypatch.setattr(native, "load", native.load.__wrapped__)
-    return tmp_path / "_native.abi3.so"
-
-
-def test_a_module_of_other_sources_is_refused(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copyfile(MODULE, elsewhere)
-    monkeypatch.setattr(native, "sources_digest", lambda: "0" * 64)
-    with pytest.raises(native.NativeMissing, match="built from other sources; run `python"):
-        native.load()
-
-
 def test_a_file_that_is_no_module_costs_the_traces_only(
-    elsewhere: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    elsewhere.write_text("no module")
+    module = tmp_path / "_native.abi3.so"
+    module.write_text("no module")
+    monkeypatch.setattr(native, "EXTENSION", replace(native.EXTENSION, module=module))
+    native.load.cache_clear()
     assert native.available() is None
     assert "this process cannot be traced: " in caplog.text
-
-
-def test_what_is_current_is_not_built_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CC", "no-such-compiler")
-    monkeypatch.setattr("sys.argv", ["native"])
-    assert main() == 0
-
-
-def test_any_change_of_a_source_makes_a_module_old(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert is_current(MODULE)
-    sources = shutil.copytree(
-        building.FOLDER, tmp_path / "native", ignore=shutil.ignore_patterns("*.so", "__pycache__")
-    )
-    monkeypatch.setattr(building, "FOLDER", sources)
-    assert is_current(MODULE)
-    with (sources / "points.h").open("a") as file:
-        file.write("\n")
-    assert not is_current(MODULE)
-
-
-def test_a_missing_compiler_is_one_line_with_the_remedy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("CC", "no-such-compiler")
-    monkeypatch.setattr("sys.argv", ["native", "--out", str(tmp_path / "a.so")])
-    assert main() == 1
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert error == "error: no-such-compiler is missing; run `apt-get install gcc libc6-dev`"
-    assert not list(tmp_path.iterdir())
-
-
-def test_what_the_compiler_refuses_is_shown_and_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "bad.c").write_text("int main(void) { return nothing; }\n")
-    monkeypatch.setattr(building, "FOLDER", tmp_path)
-    with pytest.raises(BuildError, match=r"refuses the sources:(.|\n)*nothing"):
-        build(tmp_path / "a.so")
-    assert [file.name for file in tmp_path.iterdir()] == ["bad.c"]
-
-
-def test_the_same_sources_give_the_same_bytes(tmp_path: Path) -> None:
-    build(tmp_path / "a.so")
-    build(tmp_path / "b.so")
-    assert (tmp_path / "a.so").read_bytes() == (tmp_path / "b.so").read_bytes()
+    native.load.cache_clear()
 
 
 @pytest.mark.parametrize(
