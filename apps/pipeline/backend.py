@@ -16,7 +16,6 @@ from apps.pipeline.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 MODELS = Path(__file__).parent / "models"
-PROBES = ROOT / "observability" / "probes" / "site"
 # Each model process has one region; a message that does not fit grows it by this much.
 _SHM_BYTES = 1 << 20
 _SHM_NEEDED = 24 << 20
@@ -97,10 +96,8 @@ def command(settings: Settings, backends: Path, shm_prefix: str) -> list[str]:
 
 
 def environment(inherited: Mapping[str, str]) -> dict[str, str]:
-    """The server's environment: its libraries, this Python, this code, one BLAS thread each,
-    and with PROBES the folder that gives the models' processes theirs before anything else."""
-    probes = str(PROBES) if inherited.get("PROBES") else ""
-    paths = [probes, str(ROOT), inherited.get("PYTHONPATH", "")]
+    """The server's environment: its libraries, this Python, this code, one BLAS thread each."""
+    paths = [str(ROOT), inherited.get("PYTHONPATH", "")]
     return {
         **inherited,
         "PATH": f"{Path(sys.executable).parent}:{inherited.get('PATH', '/usr/bin:/bin')}",

@@ -1,6 +1,7 @@
 """The border to Triton's Python backend: tensors in, tensors out, failures as values.
 
-Only the stub process that Triton starts can import `triton_python_backend_utils`.
+Only the stub process that Triton starts can import `triton_python_backend_utils`. It heeds
+neither PYTHONPATH nor a `sitecustomize`, so here is where a model's process gets its probes.
 """
 
 import json
@@ -16,12 +17,14 @@ import triton_python_backend_utils as pb
 from numpy.typing import NDArray
 
 from apps.pipeline.failure import Unavailable
+from observability import probes
 from observability.probes.request import begin
 
 logging.basicConfig(
     stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(name)s %(message)s"
 )
 log = logging.getLogger("pipeline")
+probes.start()
 
 
 def read_bytes(request: Any, name: str) -> bytes:

@@ -11,22 +11,34 @@ SUSPENDS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERA
 
 @dataclass(frozen=True)
 class Packages:
-    """Names of packages and modules; a package stands for everything in it."""
+    """Names of packages and modules; a package stands for everything in it but what is in
+    `without`."""
 
     names: tuple[str, ...]
+    without: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, text: str) -> "Packages":
-        """From a comma-separated list; empty names are left out."""
-        return cls(tuple(name for part in text.split(",") if (name := part.strip())))
+        """From a comma-separated list, where `-` before a name leaves it out."""
+        names = [name for part in text.split(",") if (name := part.strip())]
+        return cls(
+            tuple(name for name in names if not name.startswith("-")),
+            tuple(name[1:].strip() for name in names if name.startswith("-")),
+        )
 
     def __bool__(self) -> bool:
         return bool(self.names)
 
     def __contains__(self, module: object) -> bool:
-        return isinstance(module, str) and any(
-            module == name or module.startswith(f"{name}.") for name in self.names
+        return (
+            isinstance(module, str)
+            and _is_in(module, self.names)
+            and not _is_in(module, self.without)
         )
+
+
+def _is_in(module: str, names: tuple[str, ...]) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in names)
 
 
 def name_of(module: str, code: CodeType) -> str:

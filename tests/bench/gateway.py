@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from apps.retrieval.configuration import LOGIN_ROLES
@@ -67,11 +68,14 @@ def cpu_s(pids: list[int]) -> float:
 class Client:
     """Asks one question after another; with `keep` on one connection and in one session."""
 
-    def __init__(self, url: str, token: str, keep: bool, stream: bool) -> None:
+    def __init__(
+        self, url: str, token: str, keep: bool, stream: bool, query: str = BALANCE
+    ) -> None:
         self.where = urlsplit(url)
         self.token = token
         self.keep = keep
         self.stream = stream
+        self.query = query
         self.session = secrets.token_hex(8)
         self.pair: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
@@ -83,7 +87,7 @@ class Client:
         session = self.session if self.keep else secrets.token_hex(8)
         body = json.dumps(
             {
-                "query": BALANCE,
+                "query": self.query,
                 "session": session,
                 "message_id": secrets.token_hex(8),
                 "stream": self.stream,
@@ -114,7 +118,7 @@ class Client:
         return seconds
 
 
-async def load(url: str, token: str, requests: int, clients: int, **how: bool) -> list[float]:
+async def load(url: str, token: str, requests: int, clients: int, **how: Any) -> list[float]:
     """Seconds of each request."""
 
     async def one() -> list[float]:

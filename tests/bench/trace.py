@@ -1,6 +1,6 @@
 """What tracing costs a request, beside two samplers, on this machine.
 
-`python -m tests.bench.trace [--rounds 30] [--block 20]`: starts PostgreSQL, tickets, pipeline
+`python -m tests.bench.trace [--rounds 24] [--block 12]`: starts PostgreSQL, tickets, pipeline
 and gateways with probes, and asks in blocks: bare, traced by our recorder (functions, tokens,
 waits), sampled by py-spy, and under pyinstrument. Each round has one block of each, in an
 order of its own. Prints a table, and one JSON object last.
@@ -25,18 +25,32 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+import yaml
+
 from tests.bench import event_cost
 from tests.bench.gateway import cpu_s, database, load
 from tests.bench.paired import percentile, upper_bound
 from tests.bench.progress import say
 from tests.bench.tracers import recorded, sampled
-from tests.integration.gateway.harness import run_gateway
+from tests.integration.gateway.harness import ROOT, run_gateway
 from tests.integration.pipeline.harness import run_pipeline, run_tickets
 
-PROBES = {"PROBES": "apps.gateway,apps.pipeline,apps.engine,apps.retrieval"}
-WARM = 4
-# The gateway names a request once, and five models of the pipeline do.
-BEGINS = 6
+# In the language that the model knows: facts, and then words of the engine.
+QUESTION = "What is my medical insurance balance?"
+WORDS = 8
+WARM = 3
+_SETTINGS = ("PROBES", "ENGINE_THREADS")
+# The gateway names a request, and so do six models; and for each token the engine, which plans,
+# computes and chooses, and the thread that carries it.
+BEGINS = 7 + 4 * WORDS
+
+
+def settings_of(part: str) -> dict[str, str]:
+    """What the pods of this part prepare for tracers and how many threads they compute with."""
+    text = (ROOT / f"deploy/base/assistant/{part}.yaml").read_text()
+    (deployment,) = [one for one in yaml.safe_load_all(text) if one["kind"] == "Deployment"]
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    return {one["name"]: one["value"] for one in container["env"] if one["name"] in _SETTINGS}
 
 
 @dataclass
@@ -63,19 +77,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--block", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=24)
+    parser.add_argument("--block", type=int, default=12)
     wanted = parser.parse_args()
     token = secrets.token_urlsafe(24)
     with (
         tempfile.TemporaryDirectory() as name,
         database(token) as data,
         run_tickets(data) as tickets,
-        run_pipeline(data.url("assistant"), tickets, **PROBES) as pipeline,
+        run_pipeline(data.url("assistant"), tickets, **settings_of("pipeline")) as pipeline,
     ):
         folder = Path(name)
         start = partial(
-            run_gateway, data.url("gateway"), data.assertion_key, pipeline.grpc, folder, **PROBES
+            run_gateway,
+            data.url("gateway"),
+            data.assertion_key,
+            pipeline.grpc,
+            folder,
+            ANSWER_MAX_TOKENS=str(WORDS),
+            **settings_of("gateway"),
         )
         instrument = ("-m", "pyinstrument", "--outfile", str(folder / "pyinstrument.txt"))
         with start() as gateway, start(around=instrument) as instrumented:
@@ -86,7 +106,7 @@ def main() -> None:
                 "pyspy": Way(gateway.url, partial(sampled, *pids, folder)),
                 "pyinstrument": Way(instrumented.url),
             }
-            ask = partial(load, token=token, clients=1, keep=True, stream=False)
+            ask = partial(load, token=token, clients=1, keep=True, stream=False, query=QUESTION)
             models = [pid for stubs in pipeline.stubs().values() for pid in stubs]
             everyone = [gateway.process.pid, pipeline.server_pid(), *models]
             blocks = {name: Blocks() for name in ways}

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from observability.agent.process import with_descendants
 from observability.native import MODULE
 from tests.integration.probes.bpftrace import wait_until_attached
 
@@ -23,7 +24,9 @@ def recorded(gateway: int, pipeline: int, folder: Path) -> Iterator[Path]:
     with said.open("w") as err:
         tracer = subprocess.Popen(command, stderr=err)
     try:
-        wait_until_attached(gateway, MODULE)
+        for pid in with_descendants([gateway, pipeline]):
+            if MODULE.name in Path(f"/proc/{pid}/maps").read_text():
+                wait_until_attached(pid, MODULE)
         yield said
     finally:
         _end(tracer)

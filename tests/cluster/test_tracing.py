@@ -31,6 +31,18 @@ print(urlopen("http://127.0.0.1:9102/scenarios", timeout=5).read().decode())
 """
 
 
+ASK_AGENTS = """
+import time
+from rollout import access
+from rollout.cluster import Api
+from rollout.discardsource import DiscardSource
+from rollout.names import Names
+source = DiscardSource(Api(access.find()), Names())
+source.poll(time.time())
+print(source.said or "every agent answers")
+"""
+
+
 @pytest.fixture
 def agent() -> Iterator[None]:
     """The overlay, applied and Ready; deleted afterwards."""
@@ -45,6 +57,12 @@ def agent() -> Iterator[None]:
 
 def in_agent(program: str) -> str:
     return ask("-n", NAMESPACE, "exec", "daemonset/tracing", "--", "python3", "-c", program)
+
+
+def asked_by_the_controller() -> str:
+    """What the controller's analysis says of the agents, from where it runs and with its rights."""
+    words = ["exec", "deployment/rollout", "--", "python3", "-c", ASK_AGENTS]
+    return ask("-n", "switchyard-rollout", *words).strip()
 
 
 def entries() -> Counter[str]:
@@ -85,4 +103,11 @@ def test_each_request_enters_the_chat_endpoint_once(agent: None) -> None:
     deadline = time.monotonic() + 60
     while requests_of("other") < REQUESTS:  # the rings are copied now and then
         assert time.monotonic() < deadline, in_agent(SCENARIOS)
+        time.sleep(1)
+
+
+def test_a_releases_analysis_may_ask_every_agent(agent: None) -> None:
+    deadline = time.monotonic() + 30  # network policies of a new namespace take a moment
+    while (said := asked_by_the_controller()) != "every agent answers":
+        assert time.monotonic() < deadline, said
         time.sleep(1)

@@ -6,7 +6,7 @@ import pytest
 
 from rollout.pod_security import weaknesses
 from rollout.render import render
-from tests.tree import copy_deploy
+from tests.tree import ROOT, copy_deploy
 from tests.unit.deploy.test_policies import ROLLOUT, Picture, Pod, lane
 
 
@@ -100,3 +100,17 @@ def test_who_asks_is_answered_by_the_agent_of_his_own_node(objects, pod):
     (port,) = service["spec"]["ports"]
     numbers = {p["name"]: p["containerPort"] for p in pod["containers"][0]["ports"]}
     assert numbers[port["targetPort"]] == port["port"] == 9102
+
+
+@pytest.mark.parametrize("part", ["gateway", "pipeline"])
+def test_the_packages_that_a_pod_prepares_for_tracers_exist(rendered, part):
+    (found,) = [
+        item
+        for item in rendered["prod/blue"]
+        if (item["kind"], item["metadata"]["name"]) == ("Deployment", f"{part}-blue")
+    ]
+    (container,) = found["spec"]["template"]["spec"]["containers"]
+    (names,) = [one["value"] for one in container["env"] if one["name"] == "PROBES"]
+    for name in names.split(","):
+        module = ROOT.joinpath(*name.removeprefix("-").split("."))
+        assert module.is_dir() or module.with_suffix(".py").is_file(), name

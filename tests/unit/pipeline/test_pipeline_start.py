@@ -66,12 +66,6 @@ def test_too_little_shared_memory_is_said(tmp_path: Path) -> None:
         backend.check_shared_memory(tmp_path / "none")
 
 
-def test_the_models_processes_get_probes_first_where_some_are_wanted() -> None:
-    made = backend.environment({"PROBES": "apps.pipeline"})
-    first, *_ = made["PYTHONPATH"].split(":")
-    assert (Path(first) / "sitecustomize.py").is_file()
-
-
 def test_the_environment_finds_our_code_and_this_python() -> None:
     made = backend.environment({"PATH": "/bin", "PYTHONPATH": "/more", "DATABASE_URL": "x"})
     assert made["PYTHONPATH"].split(":") == [str(backend.ROOT), "/more"]

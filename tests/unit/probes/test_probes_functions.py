@@ -288,3 +288,10 @@ def test_work_for_several_requests_at_once_is_called_shared(
         request.SHARED,
         "",
     ]
+
+
+def test_a_module_is_left_out_of_its_package() -> None:
+    packages = Packages.read("a.b, -a.b.c ,d,")
+    assert [name in packages for name in ("a.b", "a.b.x", "a.b.cc", "d.e")] == [True] * 4
+    assert [name in packages for name in ("a", "a.b.c", "a.b.c.x", "-a.b.c")] == [False] * 4
+    assert not Packages.read("-a")

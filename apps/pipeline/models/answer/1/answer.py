@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import triton_python_backend_utils as pb
 
+# First: it starts the probes, which then see the engine's modules while they are imported.
+from apps.pipeline.triton import bytes_tensor, log, read_bytes  # isort: skip
 from apps.engine import (
     NO_TOKEN,
     Engine,
@@ -29,7 +31,6 @@ from apps.engine import (
 )
 from apps.pipeline.metrics import TOKENS_METRIC
 from apps.pipeline.streams import Job, Streams
-from apps.pipeline.triton import bytes_tensor, log, read_bytes
 from observability.native import GENERATED, available
 from observability.probes.request import begin, id_of
 
