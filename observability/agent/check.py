@@ -1,6 +1,7 @@
 """What this node can do, each thing proven by doing it."""
 
 import os
+import resource
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -66,7 +67,7 @@ def _compiler() -> tuple[bool | None, str]:
 
 
 def _exercise(*older: str) -> tuple[bool | None, str]:
-    records = _exercised(*older)
+    records, _ = _exercised(*older)
     hits = sum(record["layer"] == "token" for record in records)
     if hits != EXERCISES:
         return False, f"{EXERCISES} calls of a probe point gave {hits} events"
@@ -74,18 +75,20 @@ def _exercise(*older: str) -> tuple[bool | None, str]:
 
 
 def _numbers() -> tuple[bool | None, str]:
-    seen = {record["pid"] for record in _exercised() if record["layer"] == "token"}
+    records, _ = _exercised()
+    seen = {record["pid"] for record in records if record["layer"] == "token"}
     if seen == {os.getpid()}:
         return True, "processes have the same numbers here as in the kernel"
     return False, "the kernel numbers processes otherwise; give the pod `hostPID: true`"
 
 
 def _waits(*older: str) -> tuple[bool | None, str]:
-    slept = [record for record in _exercised(*older) if record["layer"] == "wait"]
-    if len(slept) < EXERCISES:
-        return False, f"{EXERCISES} sleeps gave {len(slept)} waits"
+    records, switches = _exercised(*older)
+    waits = sum(r["layer"] == "wait" and r["kind"] == "off_cpu" for r in records)
+    if not 0 < switches <= waits:
+        return False, f"{switches} times off the CPU gave {waits} waits"
     how = "perf events" if older else "the scheduler's tracepoints"
-    return True, f"{EXERCISES} sleeps are waits, by {how}"
+    return True, f"{switches} times off the CPU gave {waits} waits, by {how}"
 
 
 def _cuda() -> tuple[bool | None, str]:
@@ -106,8 +109,9 @@ def _counters() -> tuple[bool | None, str]:
     return True, f"{len(gpus)} GPUs" + (f"; n/a: {', '.join(untold)}" if untold else "")
 
 
-def _exercised(*older: str) -> list[Record]:
-    """What a recorder saw of a function that slept and gave tokens."""
+def _exercised(*older: str) -> tuple[list[Record], int]:
+    """What a recorder saw of a function that slept and gave tokens; how often it left the CPU
+    by the kernel's own count."""
     try:
         native = load()
     except ExtensionMissing as error:
@@ -117,16 +121,23 @@ def _exercised(*older: str) -> list[Record]:
     try:
         recorder.follow([os.getpid()])
         native.entry(b"check", 0)
+        before = _switches()
         for number in range(EXERCISES):
             native.token(b"check", number, 0, 0)
             time.sleep(0.001)
+        switches = _switches() - before
         native.leave(b"check", 0, 0)
     finally:
         recorder.close()
     for record in records:
         for problem in record.get("problems", ()):
             raise TraceError(problem)
-    return records
+    return records, switches
+
+
+def _switches() -> int:
+    usage = resource.getrusage(resource.RUSAGE_THREAD)
+    return usage.ru_nvcsw + usage.ru_nivcsw
 
 
 _CHECKS: dict[str, Callable[[], tuple[bool | None, str]]] = {

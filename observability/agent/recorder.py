@@ -1,5 +1,6 @@
 """The loop: attach to what came, read what happened, write it down, say what was lost."""
 
+import resource
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -40,6 +41,9 @@ class Recorder:
         pages: int = PAGES,
     ) -> None:
         """Errors: `TraceError`."""
+        # Each link or event is a descriptor.
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         self._loaded, self._tasks = _load(frozenset(programs), ways or newest(), pages, warn)
         self._attacher = Attacher(self._loaded)
         self._loaded.listen(self._take)

@@ -64,12 +64,11 @@ class Linked:
                 self._files[file.key].users.add(of)
         # A process that sees our points watched may count on everything: they come last, when
         # all processes are known to the kernel.
-        for of in files:
-            self._tell(of)
+        untold = {of: error for of in files if (error := self._tell(of))}
         for file in sorted(fresh, key=is_ours):
             self._open(self._files[file.key], file, fresh[file])
         return {
-            of: {file: self._files[file.key].found for file in mapped}
+            of: {file: untold.get(of) or self._files[file.key].found for file in mapped}
             for of, mapped in files.items()
         }
 
@@ -103,9 +102,13 @@ class Linked:
         except TraceError as error:
             to.found = error
 
-    def _tell(self, of: Process) -> None:
+    def _tell(self, of: Process) -> TraceError | None:
         numbers = [file.number for file in self._files.values() if of in file.users]
-        self._loaded.follow(of.pid, (number for number in numbers if number < FILES))
+        try:
+            self._loaded.follow(of.pid, (number for number in numbers if number < FILES))
+        except TraceError as error:
+            return error
+        return None
 
     def _free_number(self) -> int:
         used = {file.number for file in self._files.values()}

@@ -93,17 +93,19 @@ class Totals:
         self._releases[key[0]] = str(record.get("release") or "")[:64]
         self._answered[key] += _number(tokens.get("generated")) > 0
         self._seconds[key] += _number(record.get("total_ms")) / 1000
-        self._wasted_s[key] += _number(tokens.get("seconds"))
+        wasted_s = _number(tokens.get("seconds"))
+        self._wasted_s[key] += wasted_s
         for event in _EVENTS:
             self._tokens[event][key] += _number(tokens.get(event))
-        if (drawn := watts(self.gpus())) is not None:
-            self._wasted_joules[key] += _number(tokens.get("seconds")) * drawn
+        if wasted_s and (drawn := watts(self.gpus())) is not None:
+            self._wasted_joules[key] += wasted_s * drawn
 
     def _of_scenarios(self) -> Iterator[str]:
         for name, help_text, sums in (
             ("requests", "Requests.", self._requests),
             ("request_seconds", "Time to answer them.", self._seconds),
             ("discarded_seconds", "Time spent on tokens that nobody read.", self._wasted_s),
+            ("discarded_joules", "Energy of it, where known.", self._wasted_joules),
         ):
             yield from metric(name, "counter", help_text, _labelled(sums))
         tokens = (

@@ -70,15 +70,18 @@ class Loaded:
 
     def follow(self, pid: int, files: Iterable[int]) -> None:
         """Events are wanted of this process on links to these files, by number, and on no others.
-        No files: of none."""
+        No files: of none. Errors: `TraceError` when too many are followed."""
         table = self._bpf[b"followed"]
         key, wanted = table.Key(pid), table.Leaf()
         for file in files:
             wanted.wanted[file >> 6] |= 1 << (file & 63)
-        if any(wanted.wanted):
-            table[key] = wanted
-        else:
+        if not any(wanted.wanted):
             table.pop(key, None)
+            return
+        try:
+            table[key] = wanted
+        except Exception as error:
+            raise TraceError(f"process {pid} cannot be followed too: {error}") from error
 
     def listen(self, take: Callable[[bytes], bool]) -> None:
         """Give each event's bytes to `take` from now on, within `poll`. With a ring buffer a

@@ -64,18 +64,25 @@ def _spans(request: Request, offset: int) -> Iterator[_Json]:
 
 
 def _of_request(request: Request) -> _Json:
-    generated = request.tokens("generated")
     return {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "switchyard",
         "gen_ai.conversation.id": request.id,
-        "gen_ai.usage.output_tokens": generated,
-        "switchyard.tokens.delivered": request.tokens("delivered"),
-        "switchyard.tokens.discarded": request.tokens("discarded"),
         "switchyard.intent": request.intent,
         "switchyard.lane": str(request.line.get("lane") or ""),
         "switchyard.release": str(request.line.get("release") or ""),
         "switchyard.gpu.held_bytes": request.memory.bytes,
+        **_of_tokens(request),
+    }
+
+
+def _of_tokens(request: Request) -> _Json:
+    if not any(record["layer"] == "token" for record in request.records):
+        return {}  # nobody told of its tokens: they are not 0
+    return {
+        "gen_ai.usage.output_tokens": request.tokens("generated"),
+        "switchyard.tokens.delivered": request.tokens("delivered"),
+        "switchyard.tokens.discarded": request.tokens("discarded"),
     }
 
 

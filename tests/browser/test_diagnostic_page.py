@@ -200,3 +200,15 @@ def test_losses_are_seen_at_once(browser: Chrome, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     file.write_text(page(Session([]), Loss(13, 12, 1)), encoding="utf-8")
     assert Page(browser, file).text("#about .lost") == "1 lost, 12 read of 13 events"
+
+
+def test_what_the_gpus_counters_mean_stands_out_too(browser: Chrome, tmp_path: Path) -> None:
+    found = {"name": "memory is full", "evidence": {"memory_percent": 99.0}, "do": "<less>"}
+    reading = {"layer": "nvml", "t_ns": 1, "gpu": 0, "fields": {"name": "x"}, "problems": {},
+               "ghosts": {"9": 2048}, "findings": [found]}  # fmt: skip
+    file = tmp_path / "page.html"
+    file.write_text(page(Session([reading]), Loss(0, 0, 0)), encoding="utf-8")
+    assert [line.text for line in Page(browser, file).all("#findings li")] == [
+        "GPU 0: in 1 of 1 readings memory is full (memory_percent 99): <less>",
+        "GPU 0: 2.0K held by process 9, which is no more",
+    ]

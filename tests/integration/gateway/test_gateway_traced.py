@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from observability.native.build import MODULE
+from observability.native import MODULE
 from observability.ring import read
 from tests.integration.gateway.harness import ROOT, Gateway, run_gateway
 from tests.integration.pipeline.harness import Pipeline, run_pipeline

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from apps.gateway import pressure
 from observability.agent.clock import now_ns
 from observability.agent.service import Service
 from observability.agent.totals import Totals
+from rollout import discardsource
 from tests.unit.observability.trace_records import gpu, loss
 
 
@@ -127,7 +129,10 @@ def get(url: str) -> tuple[int, str]:
 def test_what_the_agent_answers(url: str, totals: Totals, alive: list[bool]) -> None:
     assert get(f"{url}/livez") == (200, "alive\n")
     assert get(f"{url}/metrics") == (200, totals.metrics())
-    assert json.loads(get(f"{url}/scenarios")[1]) == {"scenarios": totals.scenarios()}
+    scenarios = get(f"{url}/scenarios")[1]
+    assert json.loads(scenarios) == {"scenarios": totals.scenarios()}
+    # As a release's analysis reads it: without what synthetic clients did.
+    assert discardsource.read(scenarios.encode())["blue", "complaint"].generated == 40
     assert get(f"{url}/x") == (404, "there are /livez, /metrics, /scenarios and /gpu\n")
     alive[0] = False
     assert get(f"{url}/livez") == (503, "the agent's loop stands still\n")
@@ -153,5 +158,7 @@ def test_a_gateway_reads_when_and_how_full(url: str, totals: Totals) -> None:
         {"uuid": "GPU-0", "memory_used_ratio": None, "controller_ratio": None, "pressed": None},
         {"uuid": "GPU-1", "memory_used_ratio": 0.98, "controller_ratio": None, "pressed": True},
     ]
+    # As the gateway reads it.
+    assert pressure.read(pressure.fetch(f"{url}/gpu"))[1] is True
     # The older of the readings: what stands still must be seen to.
     assert abs(said["t_unix"] - (time.time() - 5)) < 1

@@ -106,6 +106,13 @@ def test_otlp_spans_have_ids_parents_and_dates(session: Session, requests: list[
     assert attributes["switchyard.release"] == {"stringValue": "7"}
 
 
+def test_otlp_tells_no_tokens_of_a_request_whose_tokens_nobody_told(session: Session) -> None:
+    silent = Request("s", [python(1, "entry", "f"), python(2, "return", "f")])
+    (resource,) = json.loads(otlp(session, [silent]))["resourceSpans"]
+    root = resource["scopeSpans"][0]["spans"][0]
+    assert not [a["key"] for a in root["attributes"] if "token" in a["key"]]
+
+
 def test_prometheus_tells_tokens_per_scenario_and_what_was_lost(
     session: Session, requests: list[Request]
 ) -> None:
