@@ -16,11 +16,11 @@ class Limits:
     seconds: float = 120.0
     memory: int = 700 * MIB
     characters: int = 5_000_000
-    answer: int = 40 * MIB
+    answer: int = 24 * MIB
     chunks: int = 50_000
 
 
 UPLOAD = Limits(
-    bytes=50 * MIB, pages=200, seconds=60.0, characters=2_000_000, answer=20 * MIB, chunks=10_000
+    bytes=50 * MIB, pages=200, seconds=60.0, characters=2_000_000, answer=12 * MIB, chunks=10_000
 )
 """For a customer's upload."""

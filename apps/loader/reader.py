@@ -18,6 +18,8 @@ from apps.loader.picture import Picture, drawn
 from apps.loader.worker import MODULE
 
 ROOT = Path(__file__).parents[2]
+LARGE = 4 * MIB
+"""Of an answer: it takes some sixteen times as much to understand."""
 _OUT_OF_MEMORY = 3
 _READ = 1 << 20
 
@@ -67,9 +69,6 @@ class Reader:
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
             while not parts or not parts[-1].endswith(b"\n"):
-                if sum(map(len, parts)) > self.limits.answer:
-                    self._end()
-                    raise Unreadable("too large", "it has too many pieces of text; split it")
                 if not selector.select(max(0.0, deadline - time.monotonic())):
                     self._end()
                     raise Unreadable(
@@ -79,7 +78,14 @@ class Reader:
                 if not part:
                     raise self._ended()
                 parts.append(part)
-        return b"".join(parts)
+                if sum(map(len, parts)) > self.limits.answer:
+                    self._end()
+                    raise Unreadable("too large", "it has too many pieces of text; split it")
+        line = b"".join(parts)
+        if len(line) > LARGE:
+            # It is as large itself: the two are not in memory together.
+            self._end()
+        return line
 
     def _start(self) -> "subprocess.Popen[bytes]":
         self._process = subprocess.Popen(

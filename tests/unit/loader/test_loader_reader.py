@@ -75,3 +75,21 @@ def test_the_reading_process_has_no_secrets(sound: Path, monkeypatch: pytest.Mon
         reader.read(sound)
         environment = Path(f"/proc/{reader.pid}/environ").read_bytes()
     assert b"secret" not in environment
+
+
+def test_an_answer_without_end_is_given_up(sound: Path) -> None:
+    with Reader(replace(Limits(), answer=10)) as reader:
+        with pytest.raises(Unreadable, match="too large: it has too many pieces of text"):
+            reader.read(sound)
+        assert reader.pid is None
+
+
+def test_after_a_large_answer_the_process_is_another(
+    sound: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it took stays with it: together with what the answer takes it would be too much."""
+    monkeypatch.setattr("apps.loader.reader.LARGE", 10)
+    with Reader(Limits()) as reader:
+        assert reader.read(sound).pages == 1
+        assert reader.pid is None
+        assert reader.read(sound).pages == 1
