@@ -33,7 +33,10 @@ class _Bounded(psycopg.Connection[tuple[object, ...]]):
     deadline = float("inf")
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
-        left = max(self.deadline - time.monotonic(), 0)
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            self.close()  # a commit that is sent late may be done and told as not done
+            raise psycopg.OperationalError("the time for this transaction is over")
         try:
             return super().wait(gen, interval, left if timeout is None else min(left, timeout))
         except psycopg.OperationalError:

@@ -72,6 +72,18 @@ def test_a_slow_statement_ends_at_the_deadline(postgres: Any) -> None:
         pool.ask()
 
 
+def test_what_ends_after_its_deadline_is_not_committed(own_server: LocalServer) -> None:
+    url = own_server.url("postgres", "secret", "postgres")
+    with Pool(url, size=1, deadline_s=DEADLINE_S) as pool:
+        with pool.transaction() as connection:
+            connection.execute("CREATE TABLE written ()")
+        with pytest.raises(TryLater, match="over"), pool.transaction() as connection:
+            connection.execute("INSERT INTO written DEFAULT VALUES")
+            time.sleep(DEADLINE_S)
+        with pool.transaction() as connection:
+            assert connection.execute("SELECT count(*) FROM written").fetchone() == (0,)
+
+
 def test_an_error_of_the_block_rolls_back_and_passes_through(postgres: Any) -> None:
     with Pool(postgres.url("assistant"), size=1) as pool:
         with pytest.raises(psycopg.errors.DivisionByZero), pool.transaction() as connection:
