@@ -77,9 +77,14 @@ def test_what_ends_after_its_deadline_is_not_committed(own_server: LocalServer) 
     with Pool(url, size=1, deadline_s=DEADLINE_S) as pool:
         with pool.transaction() as connection:
             connection.execute("CREATE TABLE written ()")
-        with pytest.raises(TryLater, match="over"), pool.transaction() as connection:
-            connection.execute("INSERT INTO written DEFAULT VALUES")
-            time.sleep(DEADLINE_S)
+
+        def write_late() -> None:
+            with pool.transaction() as connection:
+                connection.execute("INSERT INTO written DEFAULT VALUES")
+                time.sleep(DEADLINE_S)
+
+        with pytest.raises(TryLater, match="over"):
+            write_late()
         with pool.transaction() as connection:
             assert connection.execute("SELECT count(*) FROM written").fetchone() == (0,)
 
