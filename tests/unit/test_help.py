@@ -42,6 +42,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_an_example_of_the_command(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
