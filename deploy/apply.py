@@ -32,7 +32,11 @@ LOAD_OVERLAY = "deploy/overlays/load"
 
 def main(words: list[str] | None = None) -> int:
     """Exit status 0 when everything is Ready, 1 with one line otherwise."""
-    parser = argparse.ArgumentParser(prog="python -m deploy.apply", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m deploy.apply",
+        description=__doc__,
+        epilog="example: KUBECONFIG=admin.conf python -m deploy.apply --overlay platform",
+    )
     parser.add_argument("--overlay", help="platform overlay (default: local or platform)")
     parser.add_argument(
         "--lane",

@@ -38,19 +38,30 @@ def main(words: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m images", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m images",
+        description="Build the images, push them, and pin what is in them.",
+        epilog="example: python -m images build gateway --push",
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--root", type=Path, default=Path(), help="the checkout (default: here)")
     common.add_argument("--output", choices=("text", "json"), default="text")
     common.add_argument("--registry", help=f"default: $REGISTRY, else {registry.DEFAULT}")
-    for name, run, text in (
-        ("build", _build, "build images; with --push, push them and write lock and component"),
-        ("lock", _lock, "write lock and component from what was pushed"),
-        ("check", _check, "look into built images: user, entry, set-id files, imports"),
-        ("requirements", _requirements, "pin the packages of each image again"),
-    ):
-        command = commands.add_parser(name, help=text, description=text, parents=[common])
+    for name, run, text, example in (
+        ("build", _build, "build images; with --push, push them and write lock and component",
+         "gateway --push"),
+        ("lock", _lock, "write lock and component from what was pushed", ""),
+        ("check", _check, "look into built images: user, entry, set-id files, imports", "gateway"),
+        ("requirements", _requirements, "pin the packages of each image again", ""),
+    ):  # fmt: skip
+        command = commands.add_parser(
+            name,
+            help=text,
+            description=text,
+            epilog=f"example: python -m images {name} {example}",
+            parents=[common],
+        )
         command.set_defaults(run=run)
         if name in ("build", "check"):
             command.add_argument("names", nargs="*", metavar="NAME", help="default: every image")

@@ -117,6 +117,7 @@ def main(extension: Extension) -> int:
     parser = argparse.ArgumentParser(
         prog=f"python -m {extension.package}",
         description=f"Compile {extension.module.name} where its sources changed.",
+        epilog=f"example: python -m {extension.package} --out /tmp/{extension.module.name}",
     )
     parser.add_argument(
         "--out", type=Path, default=extension.module, help="where to (default: beside the sources)"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import re
 import threading
 from collections import defaultdict, deque
@@ -26,6 +25,8 @@ from rollout.samples import Get, SamplesUnreadable, urllib_get
 KEPT_S = 3600.0
 MAX_AGENTS = 500
 MAX_ROWS = 1000
+# Rows of all rounds: an agent may name other scenarios each time.
+MAX_KEPT = 100_000
 AT_ONCE = 8
 # A scenario's name is whatever a pod wrote into its ring.
 _SCENARIO = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -71,8 +72,7 @@ class DiscardSource:
         with self._lock:
             if self._asked:
                 self._grown.append((self._asked, dict(grown)))
-            while self._grown and self._grown[0][0] < now - KEPT_S:
-                self._grown.popleft()
+            self._forget(now - KEPT_S)
         self._asked = now
         self._say(_coverage(len(told), len(agents)))
 
@@ -85,6 +85,11 @@ class DiscardSource:
                     if begun >= start and where == lane:
                         found[scenario] += more
         return dict(found)
+
+    def _forget(self, before: float) -> None:
+        rows = sum(len(grown) for _, grown in self._grown)
+        while self._grown and (self._grown[0][0] < before or rows > MAX_KEPT):
+            rows -= len(self._grown.popleft()[1])
 
     def _agents(self) -> dict[str, str]:
         """Address by agent: another one after each restart, since its sums begin anew."""
@@ -129,7 +134,7 @@ def _growth(before: Sums | None, now: Sums) -> Sums:
     if before is None:
         return {}
     grown = {key: sums - before.get(key, Discards()) for key, sums in now.items()}
-    return {key: more for key, more in grown.items() if more.grew}
+    return {key: more for key, more in grown.items() if more.grew and more != Discards()}
 
 
 def _identity(pod: Object) -> str:
@@ -158,6 +163,6 @@ def _number(row: dict[str, Any], name: str) -> int:
 
 def _amount(row: dict[str, Any], name: str) -> float:
     value = row[name]
-    if type(value) not in (int, float) or not math.isfinite(value) or not 0 <= value <= _LARGEST:
+    if type(value) not in (int, float) or not 0 <= value <= _LARGEST:
         raise ValueError(f"{name} is no amount")
     return float(value)

@@ -1,6 +1,8 @@
 """Samples of answered requests, read from a gateway pod's ring."""
 
 import json
+import math
+import socket
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -39,23 +41,45 @@ class Get(Protocol):
         """The body of a 200 reply."""
 
 
+class _Bounded(socket.socket):
+    """A socket that gives up at `end` (of time.monotonic), however steadily bytes trickle in."""
+
+    end = math.inf
+
+    def recv_into(self, *args: Any) -> int:
+        """See socket.socket."""
+        self.settimeout(max(self.end - time.monotonic(), 0.001))
+        return super().recv_into(*args)
+
+
+class _Connection(urllib3.connection.HTTPConnection):
+    """Its timeout is for the whole reply: its head too, which nobody else counts."""
+
+    def connect(self) -> None:
+        """See http.client.HTTPConnection."""
+        super().connect()
+        bounded = _Bounded(fileno=self.sock.detach())
+        bounded.end = time.monotonic() + float(self.timeout or 0)
+        self.sock = bounded
+
+
 def urllib_get(url: str, timeout_s: float = 3.0) -> bytes:
-    """The real edge: one connection, no retry, no redirect; a body that trickles is given up."""
-    end = time.monotonic() + timeout_s
+    """The real edge: one connection, no retry, no redirect; a reply that trickles is given up."""
     body = b""
     try:
-        with urllib3.PoolManager(retries=False) as pool:
+        with urllib3.connection_from_url(url, retries=False) as pool:
+            pool.ConnectionCls = _Connection
             reply = pool.request(
                 "GET",
-                url,
+                urllib3.util.parse_url(url).request_uri,
                 timeout=urllib3.Timeout(total=timeout_s),
                 redirect=False,
                 preload_content=False,
             )
             while len(body) <= MAX_BYTES and (more := reply.read1(_CHUNK)):
                 body += more
-                if time.monotonic() > end:
-                    raise SamplesUnreadable(f"{url}: not whole within {timeout_s:g} s")
+    except urllib3.exceptions.ReadTimeoutError:
+        raise SamplesUnreadable(f"{url}: not whole within {timeout_s:g} s") from None
     except urllib3.exceptions.HTTPError as error:
         raise SamplesUnreadable(f"{url}: {' '.join(str(error).split())[:200]}") from None
     if reply.status != 200:
@@ -78,22 +102,30 @@ def fetch(
         document = json.loads(get(url))
         samples = [_sample(item) for item in document["samples"]]
         return str(document["boot"]), int(document["next"]), samples
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise SamplesUnreadable(f"{url}: not a page of samples: {error!r}") from None
 
 
 def _sample(item: dict[str, Any]) -> Sample:
     return Sample(
         seq=int(item["seq"]),
-        t=float(item["t"]),
+        t=_finite(item["t"]),
         client=str(item["client"]),
         synthetic=bool(item["synthetic"]),
         intent=str(item["intent"]),
         status=str(item["status"]),
         http=int(item["http"]),
-        first_ms=float(item["first_ms"]),
-        total_ms=float(item["total_ms"]),
+        first_ms=_finite(item["first_ms"]),
+        total_ms=_finite(item["total_ms"]),
     )
+
+
+def _finite(value: Any) -> float:
+    """NaN is neither above a limit nor below it: nothing would be too slow."""
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{value} is no time")
+    return number
 
 
 def window(samples: Iterable[Sample], since: float, until: float) -> list[Sample]:

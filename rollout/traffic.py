@@ -14,6 +14,8 @@ from rollout.settings import Settings
 from rollout.state import State
 
 RATE_S = 30.0
+# What is told stands in the record of each step, and an agent may name any number of scenarios.
+TOLD = 10
 
 
 def traffic(
@@ -49,11 +51,14 @@ def weighed(
     parts = [said(one, other)] if one or other else []
     told = "; ".join([*parts, *([missing] if missing else [])])
     plan = settings.discards
-    findings = tuple(compare(one, other, plan, settings.analysis.min_samples))
+    every = compare(one, other, plan, settings.analysis.min_samples)
+    findings = tuple(every[:TOLD])
     traffic = replace(traffic, discards=told, findings=findings)
     if not findings:
         return traffic
     worse = "; ".join(f"{one.where}: {one.what}" for one in findings)
+    if len(every) > TOLD:
+        worse += f"; and {len(every) - TOLD} more"
     if plan.counts:
         why = f"{traffic.why}; {worse}" if traffic.kind == "fail" else worse
         return replace(traffic, kind="fail", why=why)

@@ -1,5 +1,6 @@
 """`python -m apps.embedder`: serve embeddings over HTTP (OpenAI's embeddings API)."""
 
+import argparse
 import os
 import signal
 import sys
@@ -25,11 +26,14 @@ class _Server(uvicorn.Server):
         yield
 
 
-def main() -> int:
-    """Serve on HOST:PORT (127.0.0.1:8080) until SIGTERM; $EMBEDDER_MODEL names another model.
-
-    0 after a graceful stop, 2 for a setting or a model that is wrong.
-    """
+def main(words: list[str] | None = None) -> int:
+    """0 after a graceful stop, 2 for a setting or a model that is wrong."""
+    argparse.ArgumentParser(
+        prog="python -m apps.embedder",
+        description="Serve embeddings over HTTP (OpenAI's embeddings API) on HOST:PORT"
+        " (127.0.0.1:8080) until SIGTERM. EMBEDDER_MODEL names the folder of another model.",
+        epilog="example: PORT=8090 python -m apps.embedder",
+    ).parse_args(words)
     host, port = os.environ.get("HOST", "127.0.0.1"), os.environ.get("PORT", "8080")
     if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
         print(f"embedder: PORT must be a port number, not {port!r}", file=sys.stderr)

@@ -6,6 +6,7 @@ thread of its own, where a name that does not resolve holds nobody up.
 
 import json
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -85,11 +86,12 @@ def read(body: bytes) -> tuple[float, bool]:
     try:
         said = json.loads(body)
         at, pressed = said["t_unix"], said["pressed"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise Unreadable("the reply is not the state of GPUs") from None
-    if not isinstance(pressed, bool) or isinstance(at, bool) or not isinstance(at, int | float):
-        raise Unreadable("the reply is not the state of GPUs")
-    return float(at), pressed
+        if isinstance(pressed, bool) and type(at) in (int, float) and math.isfinite(at):
+            return float(at), pressed
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        pass
+    # A time that is no number would differ from itself, and never stand still.
+    raise Unreadable("the reply is not the state of GPUs")
 
 
 def fetch(url: str) -> bytes:

@@ -39,10 +39,19 @@ def main(arguments: Sequence[str]) -> int:
         return 2
 
 
+_EXAMPLES = """\
+examples:
+  python -m apps.loader reports/ --output json
+  python -m apps.loader letter.pdf --department medical --date 2026-03-31
+  python -m apps.loader letter.pdf --preview letter.html
+"""
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m apps.loader",
         description=__doc__,
+        epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE|FOLDER")

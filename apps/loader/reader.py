@@ -6,9 +6,10 @@ import selectors
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from apps.loader import wire
 from apps.loader.errors import Unreadable
@@ -17,6 +18,7 @@ from apps.loader.limits import MIB, Limits
 from apps.loader.picture import Picture, drawn
 from apps.loader.worker import MODULE
 
+T = TypeVar("T")
 ROOT = Path(__file__).parents[2]
 LARGE = 4 * MIB
 """Of an answer: it takes some sixteen times as much to understand."""
@@ -44,11 +46,22 @@ class Reader:
 
     def read(self, path: Path) -> Reading:
         """The file at `path`, or raises `Unreadable`; the next file is read in any case."""
-        return wire.decode(self._ask({"path": str(path.resolve())}))
+        return self._told({"path": str(path.resolve())}, wire.decode)
 
     def picture(self, path: Path, page: int) -> Picture:
         """A page (from 1) of a file that was read, or raises `Unreadable`."""
-        return drawn(self._ask({"path": str(path.resolve()), "page": page}))
+        return self._told({"path": str(path.resolve()), "page": page}, drawn)
+
+    def _told(self, request: dict[str, Any], meaning: Callable[[bytes], T]) -> T:
+        line = self._ask(request)
+        try:
+            return meaning(line)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            # Whoever opens strangers' files may have become a stranger's.
+            self._end()
+            raise Unreadable(
+                "crashed", "the reader's answer is none; print the file anew"
+            ) from None
 
     def _ask(self, request: dict[str, Any]) -> bytes:
         process = self._process or self._start()

@@ -22,7 +22,11 @@ class Stopped(BaseException):
 
 def main(arguments: list[str] | None = None) -> int:
     """0 after Ctrl-C or a good --check, 1 when a part fails or a reply is wrong."""
-    parser = argparse.ArgumentParser(prog="apps.local", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m apps.local",
+        description=__doc__,
+        epilog="example: python -m apps.local --port 8090 --check",
+    )
     parser.add_argument("--port", type=int, default=8080, help="of the gateway (8080)")
     parser.add_argument("--state", type=Path, default=default_folder(), help="folder for the data")
     parser.add_argument("--check", action="store_true", help="ask three questions, then stop")

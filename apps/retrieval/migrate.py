@@ -135,7 +135,11 @@ def _needed(env: Mapping[str, str], name: str) -> str:
 
 def main(arguments: list[str]) -> None:
     """Run `migrate` with what the command line and the environment say; print what was done."""
-    parser = argparse.ArgumentParser(prog="python -m apps.retrieval.migrate", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m apps.retrieval.migrate",
+        description=__doc__,
+        epilog="example: python -m apps.retrieval.migrate --tokens - < tokens.json",
+    )
     parser.add_argument("--tokens", metavar="FILE", help="JSON {token: customer}; - is stdin")
     parser.add_argument("--no-demo", action="store_true", help="seed synthetic customers only")
     parser.add_argument("--wait", type=float, default=60, metavar="S", help="for the server (60)")

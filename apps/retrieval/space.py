@@ -8,6 +8,7 @@ column counts from the moment it is ready, and is free again once its model is r
     python -m apps.retrieval.space retire MODEL
 """
 
+import argparse
 import os
 import sys
 from dataclasses import dataclass
@@ -84,15 +85,25 @@ def retire(connection: Connection, model: str) -> None:
         )
 
 
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m apps.retrieval.space",
+        description="Show which model's vectors each column holds.",
+        epilog="example: python -m apps.retrieval.space retire MODEL",
+    )
+    commands = parser.add_subparsers(dest="command")
+    old = commands.add_parser("retire", help="forget a model's vectors, to free their column")
+    old.add_argument("model", metavar="MODEL", help="as shown without a command")
+    return parser
+
+
 def main(arguments: list[str]) -> int:
     """0, or 1 with one line on standard error; reads DATABASE_URL (of the role `loader`)."""
-    if arguments and (arguments[0] != "retire" or len(arguments) != 2):
-        print("usage: python -m apps.retrieval.space [retire MODEL]", file=sys.stderr)
-        return 2
+    chosen = _parser().parse_args(arguments)
     try:
         with psycopg.connect(os.environ.get("DATABASE_URL", "")) as connection:
-            if arguments:
-                retire(connection, arguments[1])
+            if chosen.command:
+                retire(connection, chosen.model)
             for space in spaces(connection):
                 print(f"{space.column}  {'ready' if space.ready else 'filling'}  {space.model}")
     except (NoSpace, psycopg.Error) as error:

@@ -15,6 +15,7 @@ MAX_CHARS = 200
 _SHORTEST_ZH = 3
 _SHORTEST_EN = 4
 _WORD = re.compile(r"[a-z']+")
+_LETTERS = re.compile(r"[A-Za-z']+")
 # Of the characters of those terms, with what a keyboard offers for the same sound.
 _SOUNDS = (
     "资姿咨滋 产铲阐 总种纵众 计记纪季继级 负付附富副复腹 债寨 责则 合和河何核 "
@@ -55,8 +56,9 @@ def _meant_zh(text: str, at: int, alike: str) -> str:
 
 def _mended_en(text: str) -> str:
     known, vocabulary = _english()
-    found = list(_WORD.finditer(text.lower()))
-    words = [one[0] for one in found]
+    # Not in the lower case of it all: some capitals have more letters there, and places move.
+    found = list(_LETTERS.finditer(text))
+    words = [one[0].lower() for one in found]
     # From the end, so that what is replaced moves no place that is still to be looked at.
     for at in reversed(range(len(words))):
         if len(words[at]) >= _SHORTEST_EN and words[at] not in known:

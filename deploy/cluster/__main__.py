@@ -21,6 +21,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m deploy.cluster",
         description="A real single-node Kubernetes on this machine, for development and tests. "
         "SWITCHYARD_CLUSTER=switchyard-1 (to -9) names a second one beside the first.",
+        epilog="example: python -m deploy.cluster restart kube-apiserver",
     )
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("up", help="bring it up, or repair it; quick if it is up")

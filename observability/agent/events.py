@@ -71,10 +71,12 @@ def decode(data: bytes, boot: str) -> Record:
 
 
 def ring_record(line: bytes) -> Record | None:
-    """The record of a ring's line, whose fields are the request's own; None if it is none."""
+    """The record of a ring's line, whose fields are the request's own; None if it is none, or
+    has what cannot be written down again."""
     try:
         record = json.loads(line)
-    except ValueError:
+        json.dumps(record, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
         return None
     if not isinstance(record, dict) or not isinstance(record.get("request_id"), str):
         return None

@@ -42,7 +42,7 @@ class _File:
     number: int
     users: set[Process] = field(default_factory=set)
     links: list[int] = field(default_factory=list)
-    found: int | TraceError = 0
+    found: int | TraceError = field(default_factory=lambda: TraceError("it was not opened yet"))
 
 
 class Linked:
@@ -55,18 +55,23 @@ class Linked:
 
     def attach(self, files: dict[Process, list[MappedFile]]) -> dict[Process, Found]:
         """See `Sites`."""
-        fresh: dict[MappedFile, Process] = {}
+        # What could not be opened may be there for another process: the first may have gone.
+        fresh: dict[tuple[str, int], list[tuple[Process, MappedFile]]] = {}
         for of, mapped in files.items():
             for file in mapped:
                 if file.key not in self._files:
                     self._files[file.key] = _File(self._free_number())
-                    fresh[file] = of
+                if isinstance(self._files[file.key].found, TraceError):
+                    fresh.setdefault(file.key, []).append((of, file))
                 self._files[file.key].users.add(of)
         # A process that sees our points watched may count on everything: they come last, when
         # all processes are known to the kernel.
         untold = {of: error for of in files if (error := self._tell(of))}
-        for file in sorted(fresh, key=is_ours):
-            self._open(self._files[file.key], file, fresh[file])
+        for key in sorted(fresh, key=lambda key: is_ours(fresh[key][0][1])):
+            for of, file in fresh[key]:
+                self._open(self._files[key], file, of)
+                if not isinstance(self._files[key].found, TraceError):
+                    break
         return {
             of: {file: untold.get(of) or self._files[file.key].found for file in mapped}
             for of, mapped in files.items()
@@ -89,6 +94,8 @@ class Linked:
 
     def _open(self, to: _File, file: MappedFile, seen_by: Process) -> None:
         path = outside_path(seen_by.pid, file.path)
+        _close(to.links)
+        to.links.clear()
         try:
             if to.number >= FILES:
                 raise TraceError(f"{path}: {FILES} files have probes, and no more can have them")

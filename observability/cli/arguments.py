@@ -31,15 +31,21 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = whole.add_subparsers(required=True, metavar="COMMAND")
-    _check(commands.add_parser("check", help="what this node can do, and why not"))
-    _record(commands.add_parser("record", help="trace processes into a file"))
-    _serve(commands.add_parser("serve", help="trace the pods of this node (the DaemonSet)"))
-    _top(commands.add_parser("top", help="the slowest requests"))
-    _request(commands.add_parser("request", help="one request's story"))
-    _flame(commands.add_parser("flame", help="folded stacks for a flame graph"))
-    _export(commands.add_parser("export", help="the recording in another tool's format"))
-    _page(commands.add_parser("page", help="the diagnostic page, one HTML file"))
-    _demo(commands.add_parser("demo", help="a demonstration without cluster or GPU"))
+
+    def add(name: str, text: str, example: str) -> argparse.ArgumentParser:
+        shown = f"example: python -m observability {name} {example}"
+        return commands.add_parser(name, help=text, description=f"{text}.", epilog=shown)
+
+    _check(add("check", "what this node can do, and why not", "--output json"))
+    _record(add("record", "trace processes into a file", "--pid 1234 --out t.jsonl"))
+    _serve(add("serve", "trace the pods of this node (the DaemonSet)",
+               "--namespace prod --selector app=gateway --node n1 --out t.jsonl"))  # fmt: skip
+    _top(add("top", "the slowest requests", "t.jsonl --follow"))
+    _request(add("request", "one request's story", "7f3a t.jsonl"))
+    _flame(add("flame", "folded stacks for a flame graph", "--weight discarded t.jsonl"))
+    _export(add("export", "the recording in another tool's format", "speedscope t.jsonl"))
+    _page(add("page", "the diagnostic page, one HTML file", "t.jsonl ring --out why.html"))
+    _demo(add("demo", "a demonstration without cluster or GPU", "--out /tmp/incident"))
     return whole
 
 

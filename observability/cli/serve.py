@@ -63,7 +63,8 @@ class Agent:
             self._listed = self._turned
             self._list_pods()
         found = processes(pod for pods in self._pods.values() for pod in pods)
-        self._write([*self._rings.news(found), *(self._gpus.take() if self._gpus else [])])
+        lines = self._rings.news({pid: pod.lane for pid, pod in found.items()})
+        self._write([*lines, *(self._gpus.take() if self._gpus else [])])
         return list(found)
 
     def close(self) -> None:

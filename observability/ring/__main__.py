@@ -11,7 +11,7 @@ from observability.ring.reader import Contents, read
 _LOOK_EVERY_S = 0.2
 _EXAMPLES = """\
 examples:
-  python -m observability.ring /tmp/requests.ring | grep '"outcome":"degraded"'
+  python -m observability.ring /tmp/requests.ring | grep '"status":"degraded"'
   python -m observability.ring /tmp/requests.ring --follow
 """
 

@@ -42,7 +42,7 @@ class Reading:
         for line in lines:
             try:
                 record = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 self.bad += line.endswith(b"\n")
                 continue
             if not isinstance(record, dict):

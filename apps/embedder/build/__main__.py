@@ -16,6 +16,7 @@ def main(words: list[str] | None = None) -> int:
         description="Turn the packaged model, multilingual-e5-small in 4 bit, into an ONNX graph"
         " with its tokeniser. The same package gives the same bytes. Vectors of different models"
         " do not mix: whatever was embedded must be embedded again.",
+        epilog="example: python -m apps.embedder.build --out /tmp/model --weights int8",
     )
     parser.add_argument("--out", type=Path, required=True, help="the folder to write")
     parser.add_argument(

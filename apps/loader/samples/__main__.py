@@ -10,7 +10,11 @@ from apps.loader.samples.paper import print_report
 
 def main(arguments: list[str]) -> int:
     """Print the reports; 0, or 1 if the folder cannot be written."""
-    parser = argparse.ArgumentParser(prog="python -m apps.loader.samples", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m apps.loader.samples",
+        description=__doc__,
+        epilog="example: python -m apps.loader.samples /tmp/reports",
+    )
     parser.add_argument("folder", type=Path)
     folder: Path = parser.parse_args(arguments).folder
     try:

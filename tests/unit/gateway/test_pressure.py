@@ -92,6 +92,7 @@ def test_an_agent_that_is_gone_is_said_once(caplog: pytest.LogCaptureFixture) ->
         state(1, None),
         b'{"t_unix": "1", "pressed": true}',
         b'{"t_unix": true, "pressed": true}',
+        *(state(at, True) for at in (float("nan"), float("inf"), 10**400)),
         b"[" * 50_000,
         b"\xff",
     ],

@@ -8,6 +8,7 @@ from pathlib import Path
 import pymupdf
 import pytest
 
+from apps.loader import reader
 from apps.loader.errors import Unreadable
 from apps.loader.limits import MIB, Limits
 from apps.loader.reader import Reader
@@ -45,6 +46,20 @@ def test_after_a_crash_the_next_file_is_read(sound: Path) -> None:
         with pytest.raises(Unreadable, match=r"crashed: the reader ended with -11"):
             reader.read(sound)
         assert reader.read(sound).pages == 1
+
+
+@pytest.mark.parametrize("answer", ["warning: bad", "3", "{}", "[" * 5_000, '{"date": 7}'])
+def test_an_answer_that_is_none_is_the_matter_of_one_file(
+    answer: str, sound: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as babbling:
+        babbling.setattr(reader, "MODULE", "tests.unit.loader.babbler")
+        babbling.setenv("PATH", answer)
+        with Reader(Limits()) as asked:
+            for ask in (asked.read, lambda path: asked.picture(path, 1)):
+                with pytest.raises(Unreadable, match="crashed: the reader's answer is none"):
+                    ask(sound)
+                assert asked.pid is None
 
 
 def test_a_file_that_takes_too_long_is_given_up(sound: Path) -> None:

@@ -47,6 +47,10 @@ def test_every_term_is_left_as_it_is() -> None:
             assert mended(term, language) == term
 
 
+def test_a_capital_that_is_longer_as_a_small_letter_moves_nothing() -> None:
+    assert mended("İİİ what are the Totl assets?", "en") == "İİİ what are the total assets?"
+
+
 def test_a_long_text_is_not_compared() -> None:
     text = "净利闰" + "。" * MAX_CHARS
     assert mended(text, "zh") == text

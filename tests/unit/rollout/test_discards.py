@@ -114,6 +114,16 @@ def test_a_finding_that_counts_fails_whatever_the_samples_say():
     assert failed.why.startswith("slow; scenario other")
 
 
+@pytest.mark.parametrize("counts", [False, True])
+def test_what_is_told_of_many_scenarios_does_not_fill_the_record(counts):
+    mine = {f"scenario-{number}": lane(300, 0.4) for number in range(500)}
+    theirs = dict.fromkeys(mine, lane(300, 0.1))
+    found = weighed(PASSED, mine, theirs, "", Settings(discards=DiscardPlan(counts=counts)))
+    assert found.why.endswith("; and 490 more")
+    assert len(found.why) < 2000
+    assert len(found.findings) == 10
+
+
 def test_the_status_shows_what_is_thrown_away_and_each_finding():
     fake = installed()
     now = candidate(fake, 20)
@@ -244,13 +254,30 @@ def test_synthetic_customers_and_foreign_lanes_and_names_do_not_count():
         *(
             json.dumps({"scenarios": [row(1) | {name: wrong}]}).encode()
             for name in ("answered", "seconds")
-            for wrong in (-1, "1", None, True, float("nan"), float("inf"), 1e300)
+            for wrong in (-1, "1", None, True, float("nan"), float("inf"), 1e300, 10**400)
         ),
     ],
 )
 def test_what_no_agent_says_is_not_believed(body):
     with pytest.raises(SamplesUnreadable):
         read(body)
+
+
+def test_rounds_in_which_nothing_happened_take_no_room():
+    agents = Agents("10.0.0.1")
+    agents.rows["10.0.0.1"] = [row(3)]
+    for second in range(3):
+        agents.source.poll(NOW + second)
+    assert agents.source.since("green", 0) == {}
+
+
+def test_an_agent_that_names_other_scenarios_each_time_takes_room_within_bounds(monkeypatch):
+    monkeypatch.setattr(discardsource, "MAX_KEPT", 10)
+    agents = Agents("10.0.0.1")
+    for second in range(5):
+        agents.rows["10.0.0.1"] = [row(1, intent=f"{second}-{at}") for at in range(4)]
+        agents.source.poll(NOW + second)
+    assert set(agents.source.since("green", 0)) == {f"{s}-{at}" for s in (3, 4) for at in range(4)}
 
 
 @pytest.mark.parametrize("status", [403, 404])

@@ -42,6 +42,16 @@ def test_a_page_is_read_with_its_boot_and_next() -> None:
         b"[" * 100_000,
         json.dumps({"boot": "b", "next": 1, "samples": [{**ITEM, "t": None}]}).encode(),
         json.dumps({"boot": "b", "next": 1, "samples": [3]}).encode(),
+        json.dumps({"boot": "b", "next": float("inf"), "samples": []}).encode(),
+        *(
+            json.dumps({"boot": "b", "next": 1, "samples": [{**ITEM, name: wrong}]}).encode()
+            for name in ("seq", "t", "http", "first_ms", "total_ms")
+            for wrong in (float("nan"), float("inf"))
+        ),
+        *(
+            json.dumps({"boot": "b", "next": 1, "samples": [{**ITEM, name: 10**400}]}).encode()
+            for name in ("t", "first_ms", "total_ms")
+        ),
     ],
 )
 def test_what_is_no_page_is_one_clear_error(body: bytes) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from observability.agent.events import ring_record
 from observability.agent.rings import Rings
 from observability.native import load
 from observability.ring import Ring
@@ -19,18 +20,18 @@ def ring(tmp_path: Path) -> Ring:
 
 
 @pytest.fixture
-def pids(tmp_path: Path) -> Iterator[list[int]]:
+def pids(tmp_path: Path) -> Iterator[dict[int, str]]:
     """Two workers that share one ring."""
     command = [sys.executable, "-c", "input()"]
     environment = {**os.environ, "REQUESTS_RING": str(tmp_path / "ring")}
     workers = [subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) for _ in range(2)]
-    yield [worker.pid for worker in workers]
+    yield {worker.pid: "green" for worker in workers}
     for worker in workers:
         worker.communicate(b"\n")
 
 
 def test_each_line_comes_once_though_two_processes_share_the_file(
-    ring: Ring, pids: list[int]
+    ring: Ring, pids: dict[int, str]
 ) -> None:
     rings = Rings()
     ring.append({"request_id": "a"})
@@ -44,7 +45,7 @@ def test_each_line_comes_once_though_two_processes_share_the_file(
 
 
 def test_what_a_pod_puts_in_the_rings_place_does_not_hold_us_up(
-    tmp_path: Path, pids: list[int]
+    tmp_path: Path, pids: dict[int, str]
 ) -> None:
     place = tmp_path / "ring"
     for put in (
@@ -59,7 +60,7 @@ def test_what_a_pod_puts_in_the_rings_place_does_not_hold_us_up(
 
 
 def test_the_last_lines_are_read_though_the_pod_took_the_file_away(
-    tmp_path: Path, ring: Ring, pids: list[int]
+    tmp_path: Path, ring: Ring, pids: dict[int, str]
 ) -> None:
     rings = Rings()
     ring.append({"request_id": "a"})
@@ -67,12 +68,12 @@ def test_the_last_lines_are_read_though_the_pod_took_the_file_away(
     ring.append({"request_id": "b"})
     (tmp_path / "ring").unlink()
     held = len(os.listdir("/proc/self/fd"))
-    assert [line["request_id"] for line in rings.news([])] == ["b"]
+    assert [line["request_id"] for line in rings.news({})] == ["b"]
     assert len(os.listdir("/proc/self/fd")) == held - 1
-    assert list(rings.news([])) == []
+    assert list(rings.news({})) == []
 
 
-def test_a_line_that_is_no_request_is_passed_over(ring: Ring, pids: list[int]) -> None:
+def test_a_line_that_is_no_request_is_passed_over(ring: Ring, pids: dict[int, str]) -> None:
     ring.append({"request_id": 7})
     ring.append({"nothing": "here"})
     ring.append({"request_id": "a", "layer": "loss"})
@@ -80,7 +81,32 @@ def test_a_line_that_is_no_request_is_passed_over(ring: Ring, pids: list[int]) -
     assert (line["request_id"], line["layer"]) == ("a", "ring")
 
 
-def test_a_process_without_a_ring_or_that_went_is_passed_over(pids: list[int]) -> None:
-    assert list(Rings().news([os.getpid(), 2**22 + 1])) == []
+def test_the_lane_is_the_pods_and_not_what_it_writes(ring: Ring, pids: dict[int, str]) -> None:
+    ring.append({"request_id": "a", "lane": "blue"})
+    assert [line["lane"] for line in Rings().news(pids)] == ["green"]
+
+
+@pytest.mark.parametrize("line", ["[" * 1_900, '{"request_id": "a", "intent": "\\ud800"}'])
+def test_a_line_that_nobody_could_write_down_is_passed_over(line: str) -> None:
+    assert ring_record(line.encode()) is None
+
+
+def test_no_link_leads_to_another_pods_ring(
+    tmp_path: Path, ring: Ring, pids: dict[int, str]
+) -> None:
+    ring.append({"request_id": "a"})
+    (tmp_path / "other").mkdir()
+    (tmp_path / "ring").rename(tmp_path / "other" / "ring")
+    (tmp_path / "link").symlink_to(tmp_path / "other")
+    for place, lines in (("other", 1), ("link", 0), ("link/../other", 0), ("other/none", 0)):
+        environment = {**os.environ, "REQUESTS_RING": str(tmp_path / place / "ring")}
+        command = [sys.executable, "-c", "input()"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as worker:
+            assert len(list(Rings().news({worker.pid: "green"}))) == lines
+            worker.communicate(b"\n")
+
+
+def test_a_process_without_a_ring_or_that_went_is_passed_over(pids: dict[int, str]) -> None:
+    assert list(Rings().news({os.getpid(): "green", 2**22 + 1: "green"})) == []
     # They name a file that nobody has made yet.
     assert list(Rings().news(pids)) == []

@@ -14,7 +14,7 @@ from observability.bpf.errors import TraceError
 from observability.bpf.link import Place
 from observability.bpf.program import FILES
 
-ONE, TWO, MANY = (Process(pid, 1) for pid in (1, 2, 3))
+ONE, TWO, MANY, GONE = (Process(pid, 1) for pid in (1, 2, 3, 4))
 
 
 class Loaded:
@@ -43,8 +43,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[Place]]]:
         links.append((path, places))
         return os.open(os.devnull, os.O_RDONLY)
 
-    def points(file: MappedFile, *_: Any, links: bool) -> list[Point]:
-        if "bad" in file.path:
+    def points(file: MappedFile, path: str, *_: Any, links: bool) -> list[Point]:
+        if "bad" in file.path or path.startswith(f"/proc/{GONE.pid}/"):
             raise TraceError("it is damaged")
         return [Point("enter", 1, "a", cookie=5), Point("leave", 1, "a", at_return=True),
                 Point("enter", 2, "b")]  # fmt: skip
@@ -98,6 +98,22 @@ def test_what_is_wrong_with_one_is_the_matter_of_one(opened: Any) -> None:
     assert (str(found[ONE][file(6, "bad")]), found[ONE][file(7)]) == ("it is damaged", 3)
     assert str(found[TWO][file(7)]) == "the table is full"
     linked.close()
+
+
+def test_a_file_that_went_with_its_first_process_is_opened_for_another(opened: Any) -> None:
+    before = descriptors()
+    loaded: Any = Loaded()
+    linked = Linked(loaded)
+    found = linked.attach({GONE: [file(7), file(8)], ONE: [file(7)]})
+    assert found[ONE] == {file(7): 3}
+    assert isinstance(found[GONE][file(8)], TraceError)
+    assert linked.attach({TWO: [file(7), file(8)]}) == {TWO: {file(7): 3, file(8): 3}}
+    assert [path for path, _ in opened] == [
+        "/proc/1/root/libcuda.so", "/proc/1/root/libcuda.so",
+        "/proc/2/root/libcuda.so", "/proc/2/root/libcuda.so",
+    ]  # fmt: skip
+    linked.close()
+    assert descriptors() == before
 
 
 def test_more_files_than_there_are_numbers_are_a_problem(opened: Any) -> None:
