@@ -30,9 +30,9 @@ static inline u64 thread_of(struct event *e)
 
 #ifdef PERF_SWITCHES
 /* A wait is told when its thread goes on, before the thread's function changes. */
-static inline void tell_wait(void *ctx, u64 thread);
+static inline void tell_wait(void *ctx, u64 thread, u64 now);
 #else
-#define tell_wait(ctx, thread)
+#define tell_wait(ctx, thread, now)
 #endif
 
 static inline void push(struct event *e, u64 name)
@@ -111,7 +111,7 @@ int function_entry(struct pt_regs *ctx)
     begin(&e, FUNCTION_ENTRY);
     read_strings(&e, PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx));
     e.a = PT_REGS_PARM3(ctx);
-    tell_wait(ctx, thread_of(&e));
+    tell_wait(ctx, thread_of(&e), e.t_ns);
     push(&e, PT_REGS_PARM2(ctx));
     submit(ctx, &e);
     return 0;
@@ -126,7 +126,7 @@ int function_return(struct pt_regs *ctx)
     read_strings(&e, PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx));
     e.a = PT_REGS_PARM3(ctx);
     u32 how = PT_REGS_PARM4(ctx);
-    tell_wait(ctx, thread_of(&e));
+    tell_wait(ctx, thread_of(&e), e.t_ns);
     if (how == RESUME)
         push(&e, PT_REGS_PARM2(ctx));
     else

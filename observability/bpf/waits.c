@@ -44,12 +44,15 @@ static inline void end_wait(void *ctx, u64 key, u64 now)
 /* When a thread last left each CPU, which is when the one that runs there now came. */
 BPF_PERCPU_ARRAY(last_switch, u64, 1);
 
-static inline void tell_wait(void *ctx, u64 thread)
+static inline void tell_wait(void *ctx, u64 thread, u64 now)
 {
     int only = 0;
     u64 *came_ns = last_switch.lookup(&only);
-    if (came_ns)
-        end_wait(ctx, thread, *came_ns);
+    struct wait *was = off_cpu.lookup(&thread);
+    if (!came_ns || !was)
+        return;
+    /* That an idle CPU goes on is not always told: the thread came at some time before now. */
+    end_wait(ctx, thread, *came_ns > was->since_ns ? *came_ns : now);
 }
 
 /* The event says that a thread leaves its CPU, but neither why nor who comes. */
@@ -58,7 +61,7 @@ int cpu_switched(struct bpf_perf_event_data *ctx)
     u64 thread = bpf_get_current_pid_tgid();
     u64 now = bpf_ktime_get_ns();
     int only = 0;
-    tell_wait(ctx, thread);
+    tell_wait(ctx, thread, now);
     begin_wait(thread, now, UNTOLD);
     last_switch.update(&only, &now);
     return 0;

@@ -1,5 +1,6 @@
 """`record`: trace processes into a file."""
 
+import os
 import signal
 import sys
 from argparse import Namespace
@@ -22,6 +23,7 @@ def run(arguments: Namespace) -> int:
     if not pids:
         raise TraceError("whom? name a process with --pid")
     file = RecordingFile(arguments.out, arguments.megabytes << 20)
+    give_way()
     recorder = Recorder(programs(arguments), file.write, warn=warn, ways=ways(*arguments.older))
     stopped = Stop()
     end = monotonic() + arguments.seconds
@@ -45,6 +47,11 @@ def programs(arguments: Namespace) -> list[Program]:
     chosen += ["gpu"] if arguments.gpu else []
     chosen += ["waits"] if arguments.waits else []
     return chosen
+
+
+def give_way() -> None:
+    """Let what is traced run first: the buffer keeps its events meanwhile."""
+    os.nice(10)
 
 
 def warn(problem: str) -> None:

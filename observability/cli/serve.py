@@ -15,7 +15,7 @@ from observability.agent.service import Service
 from observability.agent.totals import Totals
 from observability.bpf.errors import TraceError
 from observability.bpf.kernel import ways
-from observability.cli.record import Stop, programs, warn
+from observability.cli.record import Stop, give_way, programs, warn
 from observability.gpu.nvml import Nvml
 from observability.gpu.rules import load
 from observability.gpu.watch import GpuWatch
@@ -27,6 +27,7 @@ _STUCK_S = 60.0
 
 def run(arguments: Namespace) -> int:
     """Trace until SIGTERM."""
+    give_way()
     agent = Agent(arguments)
     stopped = Stop()
     try:

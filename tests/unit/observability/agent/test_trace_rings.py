@@ -19,12 +19,22 @@ def ring(tmp_path: Path) -> Ring:
     return Ring(tmp_path / "ring", load())
 
 
+def _worker(ring: Path) -> "subprocess.Popen[bytes]":
+    environment = {**os.environ, "REQUESTS_RING": str(ring)}
+    command = [sys.executable, "-c", "print(flush=True); input()"]
+    worker = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    )
+    assert worker.stdout
+    # Until it runs, the kernel may not tell its environment yet.
+    assert worker.stdout.readline()
+    return worker
+
+
 @pytest.fixture
 def pids(tmp_path: Path) -> Iterator[dict[int, str]]:
     """Two workers that share one ring."""
-    command = [sys.executable, "-c", "input()"]
-    environment = {**os.environ, "REQUESTS_RING": str(tmp_path / "ring")}
-    workers = [subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) for _ in range(2)]
+    workers = [_worker(tmp_path / "ring") for _ in range(2)]
     yield {worker.pid: "green" for worker in workers}
     for worker in workers:
         worker.communicate(b"\n")
@@ -99,9 +109,7 @@ def test_no_link_leads_to_another_pods_ring(
     (tmp_path / "ring").rename(tmp_path / "other" / "ring")
     (tmp_path / "link").symlink_to(tmp_path / "other")
     for place, lines in (("other", 1), ("link", 0), ("link/../other", 0), ("other/none", 0)):
-        environment = {**os.environ, "REQUESTS_RING": str(tmp_path / place / "ring")}
-        command = [sys.executable, "-c", "input()"]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as worker:
+        with _worker(tmp_path / place / "ring") as worker:
             assert len(list(Rings().news({worker.pid: "green"}))) == lines
             worker.communicate(b"\n")
 
