@@ -28,7 +28,7 @@ static inline u64 thread_of(struct event *e)
     return ((u64)e->pid << 32) | e->tid;
 }
 
-#ifdef PERF_SWITCHES
+#ifdef WAITS
 /* A wait is told when its thread goes on, before the thread's function changes. */
 static inline void tell_wait(void *ctx, u64 thread, u64 now);
 #else

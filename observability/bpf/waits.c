@@ -67,6 +67,12 @@ int cpu_switched(struct bpf_perf_event_data *ctx)
     return 0;
 }
 #else
+/* That an idle CPU goes on is not always told: the thread came at some time before now. */
+static inline void tell_wait(void *ctx, u64 thread, u64 now)
+{
+    end_wait(ctx, bpf_get_current_task(), now);
+}
+
 /* (preempted, who leaves, who comes, since Linux 5.18 the state of who leaves) */
 int task_switched(struct raw_tracepoint *ctx)
 {
@@ -78,6 +84,7 @@ int task_switched(struct raw_tracepoint *ctx)
         why = RUNNABLE;
 #endif
     end_wait(ctx, ctx->args[2], now);
+    end_wait(ctx, bpf_get_current_task(), now);
     begin_wait(bpf_get_current_task(), now, why);
     return 0;
 }

@@ -162,7 +162,7 @@ def test_events_of_many_short_threads_are_all_there(points: Any, how: Ways) -> N
 
 
 @SWITCHES
-def test_time_off_the_cpu_is_told_of_the_function_that_slept(points: Any, how: Ways) -> None:
+def test_each_time_off_the_cpu_is_counted_and_belongs_to_the_function_that_slept(points: Any, how: Ways) -> None:
     counted = []
     with traced("python", "waits", how=how) as trace:
         before = threading.Event()
@@ -183,14 +183,10 @@ def test_time_off_the_cpu_is_told_of_the_function_that_slept(points: Any, how: W
     # Perf buffers are one a CPU: what comes out of them is not in order.
     entries = sorted(record["t_ns"] for record in trace.of("python", kind="entry"))
     returns = sorted(record["t_ns"] for record in trace.of("python", kind="return"))
-    missed = 0
     for start, end, (least, most) in zip(entries, returns, counted, strict=True):
         own = [record for record in waits if start <= record["t_ns"] <= end]
-        missed += max(least - len(own), 0)
-        assert len(own) <= most
+        assert least <= len(own) <= most
         assert all(record["t_ns"] + record["ns"] <= end for record in own)
-    # Of some hundred sleeps one is not told where a CPU was idle.
-    assert missed <= COUNT // 5
 
 
 def switches() -> int:
