@@ -162,7 +162,9 @@ def test_events_of_many_short_threads_are_all_there(points: Any, how: Ways) -> N
 
 
 @SWITCHES
-def test_each_time_off_the_cpu_is_counted_and_belongs_to_the_function_that_slept(points: Any, how: Ways) -> None:
+def test_each_time_off_the_cpu_is_counted_and_belongs_to_the_function_that_slept(
+    points: Any, how: Ways
+) -> None:
     counted = []
     with traced("python", "waits", how=how) as trace:
         before = threading.Event()
